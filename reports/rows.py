@@ -11,6 +11,11 @@ from enum import Enum
 from typing import Any
 
 
+def row_name(row: str, param: str) -> str:
+    """How a row is called: its ID, with the parameter in brackets where there is one."""
+    return f"{row}[{param}]" if param else row
+
+
 class State(str, Enum):
     """What is known of one requirement after a run."""
 
@@ -74,7 +79,7 @@ class Row:
     @property
     def name(self) -> str:
         """`S3-02[s3://bucket/coco/train/]`, or the bare ID where there is no parameter."""
-        return f"{self.id}[{self.param}]" if self.param else self.id
+        return row_name(self.id, self.param)
 
     def to_json(self) -> dict[str, Any]:
         """A JSON-able mapping; `from_json` takes it back."""
