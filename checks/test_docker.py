@@ -1,0 +1,57 @@
+"""DOCK: the daemon, the job's network, and what a container may ask for."""
+
+from __future__ import annotations
+
+from gonogo.fixtures.outcomes import Notes
+from gonogo.fixtures.requirement import requirement, warn
+from gonogo.jobs import rules
+from gonogo.jobs.model import Job
+from gonogo.platforms.docker.environment import control_plane_names
+from gonogo.platforms.docker.facts import ContainerFact, DaemonInfo, NetworkFact
+from gonogo.platforms.settings import Settings
+
+
+@requirement("DOCK-01")
+def test_daemon_answers(daemon: DaemonInfo, evidence: Notes) -> None:
+    """The Docker daemon answers at the address of this run."""
+    evidence(found=daemon.version, api=daemon.api_version, system=f"{daemon.os}/{daemon.arch}", storage=daemon.storage_driver)
+    assert daemon.version, "the daemon answered without a version"
+
+
+@requirement("DOCK-02")
+def test_job_network_is_usable(job_network: NetworkFact | None, settings: Settings, evidence: Notes) -> None:
+    """The job's network exists with a usable driver, or the launch will create it."""
+    name = settings.docker_network.value
+    evidence(found=job_network.driver if job_network else "will be created", expected="bridge, host or none", network=name)
+    if job_network is None:
+        return
+    evidence.remedy(f"docker network rm {name}, or set `docker.network` (DOCKER_NETWORK) to another")
+    assert job_network.usable, f"network {name} has the driver {job_network.driver}, which a single container cannot use"
+
+
+@requirement("DOCK-03")
+def test_no_container_has_this_id(job_containers: list[ContainerFact], job: Job, evidence: Notes) -> None:
+    """No running container belongs to this launch's ID; a stopped one is named."""
+    running = [one for one in job_containers if one.running]
+    evidence(found=", ".join(f"{one.name} ({one.status})" for one in job_containers) or "none", expected="none running")
+    if running:
+        evidence.remedy(f"wait for it, or `gonogo cancel {job.id}`, or launch under another --id")
+    assert not running, f"container {running[0].name} of this ID is {running[0].status}"
+    if job_containers:
+        warn(f"stopped container {job_containers[0].name} has this ID; only `launch --replace` removes it")
+
+
+@requirement("DOCK-06")
+def test_job_asks_only_for_what_docker_has(job: Job, platform_name: str, evidence: Notes) -> None:
+    """The job asks for no queue, no second node and no scheduler."""
+    problems = rules.not_on_docker(job, platform_name)
+    evidence.remedy("; ".join(dict.fromkeys(one.remedy for one in problems)))
+    assert not problems, "; ".join(one.message for one in problems)
+
+
+@requirement("DOCK-07", remedy="remove {found} from `env` and `credentials` in the job file")
+def test_environment_is_the_jobs_own(job: Job, evidence: Notes) -> None:
+    """The container's environment holds nothing of the control plane's own."""
+    foreign = control_plane_names([*job.env, *job.credentials])
+    evidence(found=", ".join(foreign) or "none", expected="none", names=", ".join(sorted({*job.env, *job.credentials})))
+    assert not foreign, f"the job would inherit {', '.join(foreign)} of the control plane"
