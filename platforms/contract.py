@@ -120,6 +120,10 @@ class Platform(ABC):
     def release(self, native_id: str) -> None:
         """Remove what `submit` made on the target (container, run folder), for a job that never may or has ended."""
 
+    def tiny_job_image(self) -> str | None:
+        """An image on the target that can run a shell, for conformance; None on platforms without images. Raises Fault."""
+        return None
+
     def sweep(self, run_id: str | None = None) -> list[str]:
         """Remove what probes left: this run's (`run_id`) or, without it, dead runs'. Returns the names removed."""
         return []
