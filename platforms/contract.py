@@ -112,6 +112,10 @@ class Platform(ABC):
     def logs(self, native_id: str, *, tail: int | None = None, follow: bool = False) -> Iterator[bytes]:
         """The job's output, both streams, in order, in chunks; with `follow` until the job has ended."""
 
+    def arrival_output(self, native_id: str) -> bytes:
+        """What the in-job preflight has printed so far, for `platforms.probe.preflight.parse_preflight`; empty without one."""
+        return b""
+
     @abstractmethod
     def cancel(self, native_id: str, *, grace: float = 10.0) -> Status:
         """Stop the job and prove it stopped: returns the state seen afterwards."""

@@ -1,0 +1,1 @@
+"""The interactive platform: this node, no scheduler and no container."""
