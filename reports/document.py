@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -26,35 +26,23 @@ class ReportError(Exception):
 
 
 @dataclass(frozen=True)
-class JobFacts:
-    """Which job was judged. `file` is empty for an ad-hoc job; `digest` is `sha256:…` over its content."""
-
-    name: str
-    file: str = ""
-    digest: str = ""
-
-
-@dataclass(frozen=True)
 class RunFacts:
-    """What surrounds the verdict. `job` is None for platform readiness; times are aware, `seconds` is wall time.
+    """What surrounds the verdict, JSON-able but for the times, which are aware. `seconds` is wall time.
 
-    `options` maps a setting's name to `{"value": …, "from": …}`; `target_facts` holds JSON-able values.
+    `job` is `{name, file, digest}`, None for platform readiness; `target` is `{address, identity, facts}`; `suite` is
+    `{version, digest, options}`, where an option is `{"value": …, "from": …}`. Missing keys become empty.
     """
 
     platform: str
-    target_address: str
-    suite_version: str
-    suite_digest: str
+    target: Mapping[str, Any]
+    suite: Mapping[str, Any]
     started: datetime
     finished: datetime
     seconds: float
+    job: Mapping[str, Any] | None = None
     valid_until: datetime | None = None
-    job: JobFacts | None = None
-    target_identity: str = ""
-    target_facts: Mapping[str, Any] = field(default_factory=dict)
-    options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     probes: Sequence[ProbeTrace] = ()
-    command_line: Sequence[str] = ()
+    command_line: str = ""
     user: str = ""
 
 
@@ -66,20 +54,12 @@ def build_document(verdict: Verdict, facts: RunFacts) -> dict[str, Any]:
         "because": verdict.because,
         "strict": verdict.strict,
         "cut_short": verdict.cut_short,
-        "job": asdict(facts.job) if facts.job is not None else None,
+        "job": _texts(facts.job, "name", "file", "digest") if facts.job is not None else None,
         "platform": facts.platform,
-        "target": {
-            "address": facts.target_address,
-            "identity": facts.target_identity,
-            "facts": dict(facts.target_facts),
-        },
-        "suite": {
-            "version": facts.suite_version,
-            "digest": facts.suite_digest,
-            "options": {name: dict(setting) for name, setting in facts.options.items()},
-        },
+        "target": {**_texts(facts.target, "address", "identity"), "facts": dict(facts.target.get("facts") or {})},
+        "suite": {**_texts(facts.suite, "version", "digest"), "options": dict(facts.suite.get("options") or {})},
         "user": facts.user,
-        "command_line": list(facts.command_line),
+        "command_line": facts.command_line,
         "started": utc(facts.started),
         "finished": utc(facts.finished),
         "seconds": round(facts.seconds, 3),
@@ -134,6 +114,10 @@ def load_document(path: str | Path) -> dict[str, Any]:
     return dict(document)
 
 
+def _texts(given: Mapping[str, Any], *names: str) -> dict[str, str]:
+    return {name: str(given.get(name) or "") for name in names}
+
+
 def _probe(probe: ProbeTrace) -> dict[str, Any]:
     return {**asdict(probe), "needs": list(probe.needs)}
 
@@ -152,7 +136,7 @@ _SHAPE: Mapping[str, type | tuple[type, ...]] = {
     "platform": str,
     "target": dict,
     "suite": dict,
-    "command_line": list,
+    "command_line": str,
     "started": str,
     "finished": str,
     "seconds": (int, float),

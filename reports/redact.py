@@ -15,18 +15,25 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-#: A value shorter than this is left alone: hiding every `1` or `root` would make a report unreadable.
-MINIMUM = 6
+from gonogo.reports.rows import Severity, State
+
+#: A value shorter than this is left alone: hiding every `1` or `no` would make a report unreadable.
+MINIMUM = 4
+#: A value shorter than this is left alone unless it mixes letters with other characters: `root`, `true`, `12345`.
+PLAIN_MINIMUM = 6
 #: A value shorter than this is only hidden where it stands by itself, not inside a longer word.
 ANYWHERE = 10
 
 _HIDDEN = "[secret]"
 _MARK = r"\[secret(?: [\w.-]+)?\]"
 
-#: Words of our own schema. A 'secret' that equals one of them may not break a report's states and keys.
+#: Words of our own schema. A 'secret' that equals one of them may not break a report's states.
 _VOCABULARY = frozenset(
-    "passed failed warned unverified blocked error deferred attested waived not-run required advisory static target "
-    "arrival GO NO-GO INCOMPLETE waiver attestation gonogo.readiness/1".split()
+    (
+        *(state.value for state in State),
+        *(severity.value for severity in Severity),
+        *("static", "target", "arrival", "GO", "NO-GO", "INCOMPLETE", "waiver", "attestation", "gonogo.readiness/1"),
+    )
 )
 _OWN_KEY = re.compile(r"[a-z][a-z_-]{0,40}\Z")
 
@@ -39,10 +46,11 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\bnvapi-[\w-]{16,}", 0, _HIDDEN),  # NGC
         (r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b", 0, _HIDDEN),  # AWS access key ID
         (r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,})", 0, _HIDDEN),
-        (r"\bsk-[\w-]{20,}", 0, _HIDDEN),
+        (r"\bsk-(?:(?:proj|ant|svcacct)-[\w-]{20,}|[A-Za-z0-9]{32,})", 0, _HIDDEN),
+        (r"\bxox[abprs]-[A-Za-z0-9-]{10,}", 0, _HIDDEN),  # Slack
+        (r"\bAIza[\w-]{30,}", 0, _HIDDEN),  # Google
         (r"(\bauthorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token)\s+)[^\s\"'\[]+", re.I, rf"\1{_HIDDEN}"),
         (r"(\bbearer\s+)(?=[\w.~+/=-]*\d)[\w.~+/=-]{16,}", re.I, rf"\1{_HIDDEN}"),
-        (r"(\bbasic\s+)(?=[A-Za-z0-9+/]*[\d=])[A-Za-z0-9+/]{8,}={0,2}", re.I, rf"\1{_HIDDEN}"),
         (r"(://[^\s/:@?#\"'<>]*:)(?!\[secret)[^\s/\"<>]+(?=@)", 0, rf"\1{_HIDDEN}"),  # user:password@host
         (r"(\bhttps?://)(?!\[secret)[^\s/:@\"'<>]{20,}(?=@)", re.I, rf"\1{_HIDDEN}"),  # token@host
         (
@@ -61,15 +69,20 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )
 
 
+_BASIC = re.compile(r"(\bbasic\s+)([A-Za-z0-9+/]{8,}={0,2})", re.IGNORECASE)
+
+
 class Redactor:
     """Hides secrets. Immutable, safe to share between threads, and idempotent: what it has hidden it leaves alone.
 
-    `values` maps a name to a secret's value; the name is what a reader sees instead: `[secret HF_TOKEN]`.
+    `values` maps a name to a secret's value; the name is what a reader sees instead: `[secret HF_TOKEN]`. Values
+    without names are taken too, and show as `[secret]`.
     """
 
-    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+    def __init__(self, values: Mapping[str, str] | Iterable[str] = ()) -> None:
+        named = values.items() if isinstance(values, Mapping) else (("", value) for value in values)
         self._names: dict[str, str] = {}
-        for name, value in (values or {}).items():
+        for name, value in sorted(named):
             for form in _forms(value):
                 self._names.setdefault(form, name)
         self._known = _known_pattern(self._names)
@@ -80,7 +93,7 @@ class Redactor:
             text = self._known.sub(self._replacement, text)
         for pattern, replacement in _SHAPES:
             text = pattern.sub(replacement, text)
-        return text
+        return _BASIC.sub(_basic, text)
 
     def data(self, data: Any) -> Any:
         """A copy of JSON-able data without secrets, in values and in keys; numbers, booleans and None as they are."""
@@ -100,10 +113,21 @@ class Redactor:
     def _replacement(self, match: re.Match[str]) -> str:
         found = match.group(0)
         name = self._names.get(found)
-        return found if name is None else f"[secret {re.sub(r'[^A-Za-z0-9_.-]', '_', name)}]"
+        if name is None:
+            return found
+        return f"[secret {re.sub(r'[^A-Za-z0-9_.-]', '_', name)}]" if name else _HIDDEN
 
     def __repr__(self) -> str:
         return f"Redactor({sorted(set(self._names.values()))})"  # never the values
+
+
+def _basic(match: re.Match[str]) -> str:
+    """`Basic <base64 of user:password>`; an ordinary word after 'basic' stays."""
+    try:
+        decoded = base64.b64decode(match.group(2), validate=True)
+    except ValueError:
+        return match.group(0)
+    return match.group(1) + _HIDDEN if b":" in decoded else match.group(0)
 
 
 def _known_pattern(forms: Iterable[str]) -> re.Pattern[str] | None:
@@ -124,7 +148,7 @@ def _forms(value: str) -> set[str]:
         pieces |= {line.strip() for line in value.splitlines() if len(line.strip()) >= 16}
     forms: set[str] = set()
     for piece in pieces:
-        if len(piece) < MINIMUM:
+        if not _worth_hiding(piece):
             continue
         forms |= {
             piece,
@@ -139,6 +163,12 @@ def _forms(value: str) -> set[str]:
         }
         forms |= _base64_forms(piece)
     return {form for form in forms if len(form) >= MINIMUM}
+
+
+def _worth_hiding(value: str) -> bool:
+    if len(value) < PLAIN_MINIMUM:
+        return len(value) >= MINIMUM and not value.isalpha() and any(char.isalpha() for char in value)
+    return True
 
 
 def _base64_forms(value: str) -> set[str]:

@@ -1,4 +1,6 @@
-"""The words of a report: a row, its state, its evidence, a probe's place in time. Source: interface.md, 'Verdict and states'.
+"""The words of a report: a row, its state, its evidence, a probe's place in time.
+
+Source: interface.md, 'Verdict and states'.
 
 Everything here is plain data that survives JSON and the trip from an xdist worker to its controller.
 """
@@ -113,7 +115,10 @@ class Expected:
 
 @dataclass(frozen=True)
 class ProbeTrace:
-    """When one probe ran and how it ended; `began` in seconds since the run began, `state` is done, failed or timed out."""
+    """When one probe ran and how it ended.
+
+    `began` is in seconds since the run began, `state` is done, failed or timed out.
+    """
 
     name: str
     needs: tuple[str, ...]

@@ -22,15 +22,16 @@ def because(
     *,
     cut_short: str | None,
     has_job: bool,
+    nothing_expected: bool,
 ) -> str:
-    """One sentence for the verdict `word`. `causes` are (text, number of rows that wait on it), the weightiest first."""
+    """One sentence for the verdict `word`. `causes` are (text, rows that wait on it), the weightiest first."""
     required = [row for row in rows if row.severity is Severity.REQUIRED]
     if word == "GO":
         text = _go(required, rows)
     elif word == "NO-GO":
-        text = _no_go(causes, cut_short)
+        text = _no_go(causes, required, cut_short)
     else:
-        text = _incomplete(required, cut_short)
+        text = _incomplete(required, cut_short, nothing_expected)
     return text if has_job else f"{text} (platform readiness, no job)"
 
 
@@ -51,20 +52,22 @@ def _go(required: Sequence[Row], rows: Sequence[Row]) -> str:
     return "; ".join(parts)
 
 
-def _no_go(causes: Sequence[tuple[str, int]], cut_short: str | None) -> str:
+def _no_go(causes: Sequence[tuple[str, int]], required: Sequence[Row], cut_short: str | None) -> str:
     text, waiting = causes[0]
     parts = [text.rstrip(".")]
     if waiting:
         parts.append(f"{waiting} further {_requirements(waiting)} {'waits' if waiting == 1 else 'wait'} on it")
     if others := len(causes) - 1:
         parts.append(f"{others} other {'cause' if others == 1 else 'causes'}")
+    if gaps := sum(row.state is State.NOT_RUN for row in required):
+        parts.append(f"{gaps} {_requirements(gaps)} {'has' if gaps == 1 else 'have'} no answer")
     if cut_short is not None:
         parts.append(f"the run was cut short: {cut_short}")
     return "; ".join(parts)
 
 
-def _incomplete(required: Sequence[Row], cut_short: str | None) -> str:
-    if not required:
+def _incomplete(required: Sequence[Row], cut_short: str | None, nothing_expected: bool) -> str:
+    if nothing_expected:
         text = "no requirement applied, so nothing was proven"
     elif missing := [row.name for row in required if row.state is State.NOT_RUN]:
         named = ", ".join(missing[:3]) + (", …" if len(missing) > 3 else "")

@@ -97,10 +97,12 @@ def judge(
             withdraw_unrecorded(row, today)
     judged = _against_expected(settled, expected, cut_short)
     causes = _causes(judged, strict)
-    word = _word(judged, expected, strict, cut_short)
+    nothing_expected = not any(pair.severity is Severity.REQUIRED for pair in expected)
+    word = _word(judged, nothing_expected, strict, cut_short)
+    roots = [(cause.cause, len(cause.blocks)) for cause in causes]
     return Verdict(
         word=word,
-        because=because(word, judged, [_root_text(one) for one in causes], cut_short=cut_short, has_job=has_job),
+        because=because(word, judged, roots, cut_short=cut_short, has_job=has_job, nothing_expected=nothing_expected),
         causes=causes,
         counts=count(judged),
         rows=judged,
@@ -184,24 +186,23 @@ def _not_run(pair: Expected, cut_short: str | None) -> Row:
     )
 
 
-def _word(rows: Sequence[Row], expected: Sequence[Expected], strict: bool, cut_short: str | None) -> str:
+def _word(rows: Sequence[Row], nothing_expected: bool, strict: bool, cut_short: str | None) -> str:
     blocking = [row for row in rows if blocks(row, strict)]
     if any(row.state is not State.NOT_RUN for row in blocking):
         return NO_GO
-    nothing_required = not any(pair.severity is Severity.REQUIRED for pair in expected)
-    if blocking or nothing_required or cut_short is not None:
+    if blocking or nothing_expected or cut_short is not None:
         return INCOMPLETE
     return GO
 
 
 def _causes(rows: Sequence[Row], strict: bool) -> list[Cause]:
-    """The roots of everything that blocks, those that most rows wait on first."""
+    """The roots of everything that stands against GO, those that most rows wait on first."""
     by_id = _worst_by_id(rows)
     roots: dict[str, Cause] = {}
     waiting: dict[str, list[str]] = {}
     for row in rows:
-        if not blocks(row, strict):
-            continue
+        if not blocks(row, strict) or row.state is State.NOT_RUN:
+            continue  # a row that was never asked is listed as such: it is a gap, not a cause
         if row.state is not State.BLOCKED:
             roots.setdefault(row.name, _cause(row, strict))
             continue
@@ -214,7 +215,7 @@ def _causes(rows: Sequence[Row], strict: bool) -> list[Cause]:
             roots.setdefault(name, _cause(root, strict))
         waiting.setdefault(name, []).append(row.name)
     found = [replace(cause, blocks=waiting.get(name, [])) for name, cause in roots.items()]
-    return sorted(found, key=lambda cause: (cause.state == State.NOT_RUN.value, -len(cause.blocks)))
+    return sorted(found, key=lambda cause: -len(cause.blocks))
 
 
 def _cause(row: Row, strict: bool) -> Cause:
@@ -232,7 +233,7 @@ def _worst_by_id(rows: Sequence[Row]) -> dict[str, Row]:
 
 
 def _root(row: Row, by_id: Mapping[str, Row]) -> Row | None:
-    """The row at the end of the chain of causes; None where the chain leads nowhere, to a row that holds, or in a ring."""
+    """The row at the end of the chain of causes; None where it leads nowhere, to a row that holds, or in a ring."""
     seen = {row.name}
     while row.state is State.BLOCKED:
         found = by_id.get(row.cause or "")
@@ -241,7 +242,3 @@ def _root(row: Row, by_id: Mapping[str, Row]) -> Row | None:
         seen.add(found.name)
         row = found
     return None if row.state in (State.PASSED, State.DEFERRED) else row
-
-
-def _root_text(cause: Cause) -> tuple[str, int]:
-    return cause.cause, len(cause.blocks)
