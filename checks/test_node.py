@@ -1,0 +1,57 @@
+"""NODE: what an interactive job needs of this machine."""
+
+from __future__ import annotations
+
+from gonogo.fixtures.outcomes import Notes
+from gonogo.fixtures.requirement import requirement
+from gonogo.jobs.model import Job
+from gonogo.jobs.sizes import format_size
+from gonogo.platforms.node import ProgramFacts
+from gonogo.platforms.probe.answers import Gpu, NodeAnswer
+
+#: Data loaders of the usual frameworks run out of files below this.
+OPEN_FILES = 1024
+
+
+@requirement("NODE-01")
+def test_program_and_packages_are_there(node_programs: ProgramFacts, evidence: Notes) -> None:
+    """The command's program is on PATH, torchrun for more than one process, and each package in the job's interpreter."""
+    evidence(found=", ".join(f"{name}: {path or 'missing'}" for name, path in node_programs.programs.items()))
+    evidence(interpreter=node_programs.interpreter, packages=", ".join(node_programs.packages) or None)
+    missing = [name for name, path in node_programs.programs.items() if not path]
+    if missing:
+        evidence.remedy(f"install {missing[0]} on this node, or activate the environment that has it")
+    assert not missing, f"not found on this node: {', '.join(missing)}"
+    absent = [name for name, place in node_programs.packages.items() if not place]
+    if absent:
+        evidence.remedy(f"{node_programs.interpreter} -m pip install {' '.join(absent)}")
+    assert not absent, f"{node_programs.interpreter} has no module {', '.join(absent)}"
+
+
+@requirement("NODE-02", remedy="set `processes` to at most {found}, or run on a node with more GPUs")
+def test_each_process_has_a_gpu(job: Job, visible_gpus: list[Gpu], evidence: Notes) -> None:
+    """There are at least as many visible GPUs as processes."""
+    evidence(found=len(visible_gpus), expected=f"at least {job.processes_per_node}")
+    assert len(visible_gpus) >= job.processes_per_node, f"{job.processes_per_node} processes, {len(visible_gpus)} visible GPUs"
+
+
+@requirement("NODE-03")
+def test_memory_and_limits_are_enough(job: Job, node: NodeAnswer, evidence: Notes) -> None:
+    """Memory, /dev/shm and the limit of open files meet the job's needs."""
+    wanted = job.requires
+    available = min(node.memory_available, node.memory_limit or node.memory_available)
+    shm = node.shm_size
+    evidence(
+        found=f"{format_size(available)} memory, {format_size(shm) if shm is not None else 'no'} /dev/shm, {node.open_files or 'unlimited'} open files",
+        expected=", ".join(
+            [f"{format_size(wanted.memory)} memory"] * bool(wanted.memory)
+            + [f"{format_size(wanted.shm or 0)} /dev/shm"] * bool(wanted.shm)
+            + [f"{wanted.open_files or OPEN_FILES} open files"]
+        ),
+    )
+    assert not wanted.memory or available >= wanted.memory, f"{format_size(available)} memory is available, the job requires {format_size(wanted.memory or 0)}"
+    assert not wanted.shm or (shm or 0) >= wanted.shm, f"/dev/shm has {format_size(shm or 0)}, the job requires {format_size(wanted.shm or 0)}"
+    files = wanted.open_files or OPEN_FILES
+    if node.open_files is not None and node.open_files < files:
+        evidence.remedy(f"ulimit -n {files} in the shell that launches (the hard limit is {node.open_files_hard or 'unlimited'})")
+    assert node.open_files is None or node.open_files >= files, f"{node.open_files} open files are allowed, the job needs {files}"
