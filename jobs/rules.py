@@ -25,7 +25,7 @@ _RIGHT_FORMS = {
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong, what to do, the dotted key it is about. `line` is for the caller, who knows the file, to fill in."""
+    """What is wrong, what to do, the dotted key it is about. `line` is for a caller who knows the file to fill in."""
 
     message: str
     remedy: str
