@@ -20,7 +20,7 @@ from gonogo.reports.document import digest
 from gonogo.reports.plain import cut, one_line, visible
 from gonogo.reports.rows import Row, Severity, State
 from gonogo.reports.timeline import timeline
-from gonogo.reports.view import STATE_WORDS, View, arrange, title
+from gonogo.reports.view import STATE_WORDS, View, arrange, is_command, title
 
 #: The largest page that is written, in bytes.
 LIMIT = 1_000_000
@@ -82,6 +82,7 @@ def _page(document: Mapping[str, Any], changes: Changes | None, limits: _Limits)
         Severity=Severity,
         style=_style(),
         limits=limits,
+        is_command=is_command,
         shown_above=_shown_above(view),
         ends_soon=lambda row: _ends_soon(row, document["started"]),
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from gonogo.reports.plain import cut, one_line, visible
 from gonogo.reports.rows import Row
-from gonogo.reports.view import CauseView, View, arrange, title
+from gonogo.reports.view import CauseView, View, arrange, is_command, title
 
 #: Job summaries are cut or refused above 1 MiB (GitHub's limit for a step's summary).
 LIMIT = 1_000_000
@@ -67,7 +67,10 @@ def _page(document: Mapping[str, Any], view: View, text_limit: int, row_limit: i
         if rows:
             parts += [f"## {heading} ({len(rows)})", _list(rows[:row_limit], text_limit), *_left_out(rows, row_limit)]
     parts.append("## Counts\n\n" + "\n".join(f"- {equation}" for equation in view.equations))
-    parts.append("## What was judged\n\n" + _table(("", ""), [(say(name), say(text)) for name, text in view.judged]))
+    parts.append(
+        "## What was judged\n\n"
+        + _table(("", ""), [(say(name), say(text)) for name, text in [*view.judged, *view.identified]])
+    )
     rows = [row for area in view.areas for row in area.rows]
     table = [
         (say(row.name), row.state.value, say(row.title), say(_found(row)), f"{row.seconds:.2f}")
@@ -90,7 +93,8 @@ def _cause(cause: CauseView, limit: int) -> str:
             f"Found: {escaped(row.found or 'nothing', limit)} · Expected: {escaped(row.expected or '', limit)}"
         )
     if cause.remedy:
-        lines.append(f"Remedy:\n\n{fenced(cause.remedy, 2 * limit)}")
+        told = fenced(cause.remedy, 2 * limit) if is_command(cause.remedy) else escaped(cause.remedy, 2 * limit)
+        lines.append(f"Remedy:\n\n{told}")
     if cause.waiting:
         names = ", ".join(escaped(row.name, 200) for row in cause.waiting[:50])
         more = f" and {len(cause.waiting) - 50} more" if len(cause.waiting) > 50 else ""

@@ -11,7 +11,10 @@ def cause_of(row: Row, strict: bool = False) -> tuple[str, str]:
     """The cause of a blocking row in one line, and its remedy (empty where none is known)."""
     if strict and row.state is State.DEFERRED:
         told = row.message or "it can only be asked on arrival"
-        return f"{row.title}: {told}, and --strict asks for proof now", row.remedy or "run without --strict"
+        return (
+            f"{row.title}: {told}, and --strict asks for proof now",
+            row.remedy or "Run without --strict, or where the target can answer now.",
+        )
     return row.message or f"{row.title}: {row.state.value}", row.remedy or ""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any, TextIO
 
 from gonogo.reports.plain import cut, one_line, visible
 from gonogo.reports.rows import Row
-from gonogo.reports.view import CauseView, View, arrange, title
+from gonogo.reports.view import CauseView, View, arrange, is_command, title
 
 _NAMED = 6
 _LONGEST = 600
@@ -40,7 +39,8 @@ def summary(
     if not brief:
         _rest(paper, view)
         paper.gap()
-        paper.wrapped("; ".join(view.equations))
+        for equation in view.equations:
+            paper.wrapped(equation)
         paper.wrapped(_when(document))
     for report in reports:
         paper.line(f"report: {one_line(str(report))}")
@@ -138,8 +138,7 @@ def _cause(paper: _Paper, cause: CauseView) -> None:
 
 
 def _remedy(paper: _Paper, remedy: str, indent: str) -> None:
-    # A command is one line without a sentence's full stop: it is kept whole, so that it can be copied.
-    if "\n" in remedy.strip() or re.match(r"[a-z./$~][^ ]*( |$)", remedy.strip()):
+    if is_command(remedy):
         paper.verbatim(remedy, indent, "fix: ")
     else:
         paper.wrapped(remedy, indent, "fix: ")

@@ -10,7 +10,7 @@ from gonogo.reports.plain import cut, one_line
 
 #: More bars than this say less, not more: the longest are kept.
 MOST = 60
-LABEL_WIDTH, BAR_WIDTH, VALUE_WIDTH = 190, 560, 90
+LABEL_WIDTH, BAR_WIDTH, VALUE_WIDTH = 190, 560, 140
 ROW_HEIGHT, TOP = 22, 26
 
 

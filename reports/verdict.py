@@ -182,7 +182,7 @@ def _not_run(pair: Expected, cut_short: str | None) -> Row:
         state=State.NOT_RUN,
         stage=pair.stage,
         message=f"no answer; {why}",
-        remedy="run the whole suite again, without a selection",
+        remedy="Run the whole suite again, without a selection.",
     )
 
 

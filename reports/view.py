@@ -5,6 +5,7 @@ The verdict is never recomputed here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,6 +68,7 @@ class View:
     verdict: str
     because: str
     judged: list[tuple[str, str]]
+    identified: list[tuple[str, str]]
     causes: list[CauseView]
     warned: list[Row]
     waived: list[Row]
@@ -90,6 +92,7 @@ def arrange(document: Mapping[str, Any]) -> View:
         verdict=document["verdict"],
         because=document["because"],
         judged=_judged(document),
+        identified=_identified(document),
         causes=_causes(document["causes"], rows),
         warned=_in(rows, State.WARNED),
         waived=_in(rows, State.WAIVED),
@@ -108,6 +111,12 @@ def arrange(document: Mapping[str, Any]) -> View:
         probes=list(document["probes"]),
         seconds=float(document["seconds"]),
     )
+
+
+def is_command(remedy: str) -> bool:
+    """Whether a remedy is something to paste into a shell: several lines, or one that does not begin as a sentence."""
+    text = remedy.strip()
+    return "\n" in text or not text[:1].isupper() or bool(re.match(r"[A-Z_]+=", text))
 
 
 def title(document: Mapping[str, Any]) -> str:
@@ -160,23 +169,31 @@ def _areas(rows: Sequence[Row]) -> list[Area]:
 
 
 def _judged(document: Mapping[str, Any]) -> list[tuple[str, str]]:
-    job, target, suite = document.get("job"), document["target"], document["suite"]
-    lines = [("Job", job["name"] if job else "none: platform readiness")]
-    if job:
-        lines += [("Job file", job.get("file", "")), ("Job digest", job.get("digest", ""))]
-    lines += [
+    """What a reader wants to know first."""
+    job, target = document.get("job"), document["target"]
+    name = f"{job['name']} ({job['file']})" if job and job.get("file") else job["name"] if job else ""
+    lines = [
+        ("Job", name or "none: platform readiness"),
         ("Platform", document["platform"]),
         ("Target", target.get("address", "")),
-        ("Target identity", target.get("identity", "")),
         ("Asked by", document.get("user", "")),
-        ("Started", document["started"]),
-        ("Finished", f"{document['finished']} ({document['seconds']:g} s)"),
+        ("Started", f"{document['started']}, took {document['seconds']:g} s"),
         ("Valid until", document.get("valid_until") or ""),
+    ]
+    return [(label, str(value)) for label, value in lines if value]
+
+
+def _identified(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What pins the run down."""
+    suite = document["suite"]
+    lines = [
+        ("Job digest", (document.get("job") or {}).get("digest", "")),
+        ("Target identity", document["target"].get("identity", "")),
         ("Suite", f"gonogo {suite.get('version', '')}"),
         ("Suite digest", suite.get("digest", "")),
         ("Command line", document.get("command_line", "")),
     ]
-    return [(name, str(value)) for name, value in lines if value]
+    return [(label, str(value)) for label, value in lines if value]
 
 
 def _text(value: Any) -> str:
