@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gonogo.fixtures.outcomes import Notes
-from gonogo.fixtures.requirement import requirement, warn
+from gonogo.fixtures.requirement import block, requirement, warn
 from gonogo.jobs import rules
 from gonogo.jobs.model import Job
 from gonogo.platforms.docker.environment import control_plane_names
@@ -44,9 +44,10 @@ def test_no_container_has_this_id(job_containers: list[ContainerFact], job: Job,
 @requirement("DOCK-06")
 def test_job_asks_only_for_what_docker_has(job: Job, platform_name: str, evidence: Notes) -> None:
     """The job asks for no queue, no second node and no scheduler."""
-    problems = rules.not_on_docker(job, platform_name)
-    evidence.remedy("; ".join(dict.fromkeys(one.remedy for one in problems)))
-    assert not problems, "; ".join(one.message for one in problems)
+    evidence(found=f"nodes: {job.nodes}", expected="one node, no queue")
+    problems = rules.multi_node_unsupported(job, platform_name)
+    if problems:
+        block("JOB-03", problems[0].message)
 
 
 @requirement("DOCK-07", remedy="remove {found} from `env` and `credentials` in the job file")

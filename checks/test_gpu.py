@@ -68,14 +68,17 @@ def test_smoke_container_sees_gpus(gpu_container: GpuContainer, evidence: Notes)
 
 
 @requirement("GPU-05", remedy="ask for at most {found} GPUs, or choose a target with {expected}")
-def test_enough_gpus_are_visible(job: Job | None, visible_gpus: list[Gpu] | None, missing_gpus: list[str], evidence: Notes) -> None:
+def test_enough_gpus_are_visible(job: Job | None, visible_gpus: gpus.VisibleGpus, evidence: Notes) -> None:
     """As many devices as the job asks for are visible, and each ID that it names exists."""
-    if visible_gpus is None:
+    if not visible_gpus.asked:
         return
     wanted = job.gpus if job is not None else -1
-    evidence(found=len(visible_gpus), expected=wanted if wanted >= 0 else "all, at least 1")
-    assert not missing_gpus, f"no such device: {', '.join(missing_gpus)}"
-    assert len(visible_gpus) >= max(wanted, 1), f"{len(visible_gpus)} GPUs are visible, the job asks for {max(wanted, 1)}"
+    found = len(visible_gpus.gpus)
+    evidence(found=found, expected=wanted if wanted >= 0 else "all, at least 1")
+    if visible_gpus.missing:
+        evidence.remedy("name devices that exist in `docker.gpu_ids` or CUDA_VISIBLE_DEVICES: nvidia-smi -L lists them")
+    assert not visible_gpus.missing, f"no such device: {', '.join(visible_gpus.missing)}"
+    assert found >= max(wanted, 1), f"{found} GPUs are visible, the job asks for {max(wanted, 1)}"
 
 
 @requirement("GPU-06")

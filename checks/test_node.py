@@ -6,8 +6,9 @@ from gonogo.fixtures.outcomes import Notes
 from gonogo.fixtures.requirement import requirement
 from gonogo.jobs.model import Job
 from gonogo.jobs.sizes import format_size
+from gonogo.platforms.gpus import VisibleGpus
 from gonogo.platforms.node import ProgramFacts
-from gonogo.platforms.probe.answers import Gpu, NodeAnswer
+from gonogo.platforms.probe.answers import NodeAnswer
 
 #: Data loaders of the usual frameworks run out of files below this.
 OPEN_FILES = 1024
@@ -29,10 +30,11 @@ def test_program_and_packages_are_there(node_programs: ProgramFacts, evidence: N
 
 
 @requirement("NODE-02", remedy="set `processes` to at most {found}, or run on a node with more GPUs")
-def test_each_process_has_a_gpu(job: Job, visible_gpus: list[Gpu], evidence: Notes) -> None:
+def test_each_process_has_a_gpu(job: Job, visible_gpus: VisibleGpus, evidence: Notes) -> None:
     """There are at least as many visible GPUs as processes."""
-    evidence(found=len(visible_gpus), expected=f"at least {job.processes_per_node}")
-    assert len(visible_gpus) >= job.processes_per_node, f"{job.processes_per_node} processes, {len(visible_gpus)} visible GPUs"
+    found = len(visible_gpus.gpus)
+    evidence(found=found, expected=f"at least {job.processes_per_node}")
+    assert found >= job.processes_per_node, f"{job.processes_per_node} processes, {found} visible GPUs"
 
 
 @requirement("NODE-03")

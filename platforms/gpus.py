@@ -23,6 +23,15 @@ class Minimum:
 
 
 @dataclass(frozen=True)
+class VisibleGpus:
+    """The devices that a job will see, the names it gave that no device has, and whether there was anything to ask."""
+
+    gpus: tuple[Gpu, ...]
+    missing: tuple[str, ...]
+    asked: bool
+
+
+@dataclass(frozen=True)
 class Minimums:
     driver: Minimum
     cuda: Minimum

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,8 +37,7 @@ def starts_processes_itself(job: Job) -> bool:
 def interpreter(job: Job) -> str:
     """The Python that the command uses: its own `python…` word, else PATH's python3."""
     for word in words(job):
-        name = os.path.basename(word)
-        if name.startswith("python") and name.removeprefix("python").replace(".", "").isdigit() | (name == "python"):
+        if _PYTHON.fullmatch(os.path.basename(word)):
             return word
     return "python3"
 
@@ -52,4 +52,5 @@ def words(job: Job) -> list[str]:
         return job.command.split()
 
 
+_PYTHON = re.compile(r"python(\d+(\.\d+)*)?")
 _LAUNCHERS = frozenset({"torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "srun", "horovodrun"})
