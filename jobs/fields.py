@@ -35,13 +35,18 @@ def wrong(message: str, *, hint: str = "", row: str = "JOB-01") -> PydanticCusto
     return PydanticCustomError("gonogo", "{message}", {"message": message, "hint": hint, "row": row})
 
 
-def shown(value: object) -> str:
-    """The value in quotes for a message; 'the value' where it came from the environment, looks secret or is no text."""
+def hidden(value: object) -> bool:
+    """Whether a message may hold no part of the value: it came from the environment, or looks like a secret."""
     if isinstance(value, Scalar):
-        return "the value" if value.expanded else shown(value.text)
-    text = str(value)
-    if isinstance(value, (list, dict)) or looks_secret(text):
+        return value.expanded or looks_secret(value.text)
+    return isinstance(value, (list, dict)) or looks_secret(str(value))
+
+
+def shown(value: object) -> str:
+    """The value in quotes for a message, shortened; 'the value' where it is hidden."""
+    if hidden(value):
         return "the value"
+    text = value.text if isinstance(value, Scalar) else str(value)
     return f"'{text}'" if len(text) <= 60 else f"'{text[:57]}…'"
 
 
@@ -104,7 +109,7 @@ def _as_int(value: object, hint: str) -> int:
     if _OCTAL.fullmatch(text):
         plain = text.replace("_", "").lstrip("+-0") or "0"
         message = f"{shown(value)} has a leading zero, which some YAML readers take as octal"
-        raise wrong(message, hint=f"write {plain}", row="JOB-09")
+        raise wrong(message, hint="" if hidden(value) else f"write {plain}", row="JOB-09")
     if not re.fullmatch(r"[-+]?[0-9]{1,18}", text):
         raise wrong(f"must be a whole number, not {shown(value)}", hint=hint)
     return int(text)
@@ -126,7 +131,7 @@ def _parsed(parse: Callable[[Any], int], value: object) -> int:
     except ValueError as error:
         if isinstance(error, PydanticCustomError):
             raise
-        reason, _, hint = str(error).partition("; ")
+        reason, _, hint = ("not understood", "", "") if hidden(value) else str(error).partition("; ")
         raise wrong(f"{shown(value)}: {reason}", hint=hint) from None
 
 
@@ -135,7 +140,7 @@ def as_name(value: object) -> str:
     text = as_filled(value)
     if not _NAME.fullmatch(text):
         better = re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-_.")[:63]
-        hint = f"write {better}" if better and shown(value) != "the value" else ""
+        hint = f"write {better}" if better and not hidden(value) else ""
         raise wrong(
             "must begin with a letter or digit and hold only letters, digits, '-', '_', '.' (63 at most)", hint=hint
         )
@@ -158,7 +163,7 @@ def as_env_name(value: object) -> str:
             raise wrong("holds a secret itself", hint="name the environment variable that holds it", row="CRED-06")
         return text
     if "=" in text and ENV_NAME.fullmatch(text.split("=", 1)[0]):
-        raise wrong("must be a name without a value", hint=f"write {text.split('=', 1)[0]}")
+        raise wrong("must be a name without a value", hint="" if hidden(value) else f"write {text.split('=', 1)[0]}")
     raise wrong(
         "must be the name of an environment variable", hint="letters, digits and '_', not beginning with a digit"
     )

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from gonogo.jobs.fields import as_filled, shown, whole_number, wrong
+from gonogo.jobs.fields import as_filled, hidden, shown, whole_number, wrong
 from gonogo.jobs.nodes import Scalar
 
 #: Schemes that a job may use; which platform serves which is `rules.foreign_schemes`.
@@ -53,14 +53,22 @@ def as_uri(value: object) -> str:
     if not match:
         raise _relative(text, value)
     scheme, slashes, rest = match.groups()
+    if hidden(value) and scheme.lower() not in SCHEMES:
+        raise wrong(
+            "the value has a scheme that is not served", hint="write s3://BUCKET/KEY or an absolute path", row="JOB-04"
+        )
     if not slashes and "/" in scheme:
         raise _relative(text, value)
     return _checked_uri(text, scheme, slashes, rest)
 
 
+def _refuse_bare_variable(text: str, value: object) -> None:
+    if _BARE_VARIABLE.fullmatch(text) and not hidden(value):
+        raise wrong("a variable name that is not expanded", hint=f"write ${{{text}}}", row="JOB-02")
+
+
 def _relative(text: str, value: object) -> Exception:
-    if _BARE_VARIABLE.fullmatch(text):
-        return wrong("a variable name that is not expanded", hint=f"write ${{{text}}}", row="JOB-02")
+    _refuse_bare_variable(text, value)
     if text.startswith("~"):
         return wrong("'~' is not expanded", hint="write ${HOME}/… or the absolute path", row="JOB-04")
     hint = "write the absolute path as the target sees it, or s3://BUCKET/KEY"
@@ -98,8 +106,7 @@ def _right_form(low: str, scheme: str) -> str:
 def as_absolute(value: object) -> str:
     """An absolute path without `..`."""
     text = as_filled(value)
-    if _BARE_VARIABLE.fullmatch(text):
-        raise wrong("a variable name that is not expanded", hint=f"write ${{{text}}}", row="JOB-02")
+    _refuse_bare_variable(text, value)
     if not text.startswith("/"):
         raise wrong(f"{shown(value)} is not an absolute path", hint="begin it with /", row="JOB-06")
     if ".." in text.split("/"):
@@ -118,9 +125,8 @@ def as_mount_point(value: object) -> str:
 def as_image(value: object) -> str:
     """A container image reference, or the absolute path of a `.sqsh` file."""
     text = as_filled(value)
-    if _BARE_VARIABLE.fullmatch(text):
-        raise wrong("a variable name that is not expanded", hint=f"write ${{{text}}}", row="JOB-02")
-    scheme = re.match(r"([a-z]+)://", text)
+    _refuse_bare_variable(text, value)
+    scheme = re.match(r"(docker|https?|oci|dockerd|podman|enroot|shub|library)://", text)
     if scheme:
         raise wrong(f"an image reference has no '{scheme[1]}://'", hint="write REGISTRY/NAME:TAG")
     if "#" in text:
