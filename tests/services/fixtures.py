@@ -1,0 +1,66 @@
+"""Fixtures for tests against real services. Where a service cannot be had, its tests are left out with the reason."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from .dockerd import Dockerd, missing_for_dockerd
+from .endpoints import refusing_port, silent_listener
+
+
+def demand_lane(lane: str, missing: str) -> None:
+    """Leave the test out where something is missing; with GONOGO_REQUIRE_LANES=1 fail it instead."""
+    if not missing:
+        return
+    if os.environ.get("GONOGO_REQUIRE_LANES") == "1":
+        pytest.fail(f"lane {lane} is required (GONOGO_REQUIRE_LANES=1): {missing}", pytrace=False)
+    pytest.skip(f"lane {lane} is left out: {missing}")
+
+
+@pytest.fixture(scope="session")
+def _shared_dockerd() -> Iterator[Dockerd]:
+    demand_lane("docker", missing_for_dockerd())
+    daemon = Dockerd()
+    try:
+        daemon.start()
+        daemon.load_images()
+        yield daemon
+    finally:
+        daemon.close()
+
+
+@pytest.fixture
+def docker_daemon(_shared_dockerd: Dockerd) -> Iterator[Dockerd]:
+    """The session's daemon, left without containers and networks after each test. Do not stop, freeze or restart it."""
+    yield _shared_dockerd
+    _shared_dockerd.clear()
+
+
+@pytest.fixture(scope="module")
+def own_docker_daemon() -> Iterator[Dockerd]:
+    """A daemon that the module's tests may stop, freeze, kill and restart; each leaves it running."""
+    demand_lane("docker", missing_for_dockerd())
+    daemon = Dockerd()
+    try:
+        daemon.start()
+        daemon.load_images()
+        yield daemon
+    finally:
+        daemon.close()
+
+
+@pytest.fixture
+def silent_port() -> Iterator[int]:
+    """A port that accepts connections and never answers."""
+    with silent_listener() as port:
+        yield port
+
+
+@pytest.fixture
+def refused_port() -> Iterator[int]:
+    """A port that refuses connections."""
+    with refusing_port() as port:
+        yield port
