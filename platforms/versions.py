@@ -1,4 +1,4 @@
-"""Versions as drivers and tools print them (`580.65.06`, `13.0`, `1.19.0-rc.2`), and bounds on them (`>=580`, `>=13.0,<14`)."""
+"""Versions as drivers and tools print them (`580.65.06`, `13.0`, `1.19.0-rc.2`), and bounds on them (`>=13.0,<14`)."""
 
 from __future__ import annotations
 

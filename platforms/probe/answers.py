@@ -1,10 +1,10 @@
-"""What the probe script answered, typed. A question without an answer raises a Fault when it is read, never reads as 'no'."""
+"""What the probe script answered, typed. Reading a question without an answer raises its Fault."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar, Union
+from typing import TypeVar
 
 from gonogo.platforms.faults import Fault, Garbled
 
@@ -13,9 +13,10 @@ from gonogo.platforms.faults import Fault, Garbled
 class PathAnswer:
     """A path as the asking user sees it.
 
-    `kind` is file, directory, other (a device, a socket, a pipe), missing, dangling (a link to nothing), or hidden (a parent directory
-    cannot be searched, so nobody can say whether it exists). `blocked_at` is the nearest parent that exists, where the path does not.
-    `fits` is false where the question named another kind. `message` is empty, or one line on what is wrong.
+    `kind` is file, directory, other (a device, a socket, a pipe), missing, dangling (a link to nothing), or hidden (a
+    parent directory cannot be searched, so nobody can say whether it exists). `blocked_at` is the nearest parent that
+    exists, where the path does not. `fits` is false where the question named another kind. `message` is empty, or one
+    line on what is wrong.
     """
 
     path: str
@@ -96,8 +97,8 @@ class ProgramAnswer:
 class NodeAnswer:
     """The host and the asking user. Memory and sizes in bytes; limits are soft limits, None for unlimited.
 
-    `user` is empty where the UID has no name. `memory_limit` is the cgroup's bound, None where there is none. `cpus` counts those the
-    process may run on. `locked_memory` and `stack` in bytes, `open_files` a count.
+    `user` is empty where the UID has no name. `memory_limit` is the cgroup's bound, None where there is none. `cpus`
+    counts those the process may run on. `locked_memory` and `stack` in bytes, `open_files` a count.
     """
 
     uid: int
@@ -127,7 +128,8 @@ class NodeAnswer:
 class Gpu:
     """One device as `nvidia-smi` lists it. Memory in bytes, None for `[N/A]` and for what the driver does not know.
 
-    `compute_cap` such as `9.0`; empty on drivers older than 495. `raw` holds every field by nvidia-smi's own name.
+    `compute_cap` such as `9.0`; empty on drivers older than 495. `throttled` names what slows the device down now, None
+    where the driver does not tell. `raw` holds every field by nvidia-smi's own name.
     """
 
     index: int
@@ -143,7 +145,7 @@ class Gpu:
     remap_failed: bool | None = None
     persistence: str = ""
     temperature: int | None = None
-    throttled: tuple[str, ...] = ()
+    throttled: tuple[str, ...] | None = None
     raw: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -161,9 +163,10 @@ class GpuProcess:
 class GpuAnswer:
     """What `nvidia-smi` said.
 
-    `trouble` is '' when it answered, else one of: absent (no such program), mismatch (driver and library versions differ), no-driver (it
-    could not talk to the driver), no-devices, silent (its bound passed), failed (anything else). `error` is then the tool's own error
-    line and `exit_code` its status. `driver` and `cuda` are versions as text, '' where unknown.
+    `trouble` is '' when it answered, else one of: absent (no such program), mismatch (driver and library versions
+    differ), no-driver (it could not talk to the driver), no-devices, silent (its bound passed), failed (anything else).
+    `error` is then the tool's own error line and `exit_code` its status. `driver` and `cuda` are versions as text, ''
+    where unknown. `processes` is None where the tool would not list them, and `processes_error` says why.
     """
 
     trouble: str
@@ -172,7 +175,8 @@ class GpuAnswer:
     driver: str
     cuda: str
     gpus: tuple[Gpu, ...] = ()
-    processes: tuple[GpuProcess, ...] = ()
+    processes: tuple[GpuProcess, ...] | None = None
+    processes_error: str = ""
 
     @property
     def answered(self) -> bool:
@@ -181,7 +185,10 @@ class GpuAnswer:
 
 @dataclass(frozen=True)
 class ModulesAnswer:
-    """`found` maps each module to its file or folder, '' where it cannot be found. `interpreter` is the program that answered."""
+    """`found` maps each module to its file or folder, '' where it cannot be found; `errors` has words for some.
+
+    `interpreter` is the program that answered.
+    """
 
     interpreter: str
     version: str
@@ -195,8 +202,11 @@ class ModulesAnswer:
 
 @dataclass(frozen=True)
 class TorchAnswer:
-    """`torch.cuda` in the job's interpreter. `architectures` as torch names them (`sm_90`, `compute_90`), `capabilities` such as `9.0`,
-    one for each device. `trouble` is '' or one line: torch missing, CUDA not available and why."""
+    """What `torch.cuda` says in the job's interpreter.
+
+    `architectures` as torch names them (`sm_90`, `compute_90`), `capabilities` such as `9.0`, one for each device.
+    `trouble` is '' or one line: torch is missing, or CUDA is not available and why.
+    """
 
     trouble: str
     torch_version: str
@@ -208,9 +218,17 @@ class TorchAnswer:
     interpreter: str = ""
 
 
-Answer = Union[
-    PathAnswer, WriteAnswer, SpaceAnswer, PortAnswer, ProgramAnswer, NodeAnswer, GpuAnswer, ModulesAnswer, TorchAnswer
-]
+Answer = (
+    PathAnswer
+    | WriteAnswer
+    | SpaceAnswer
+    | PortAnswer
+    | ProgramAnswer
+    | NodeAnswer
+    | GpuAnswer
+    | ModulesAnswer
+    | TorchAnswer
+)
 A = TypeVar("A")
 
 
@@ -249,7 +267,7 @@ class Answers:
         return self._get(key, TorchAnswer)
 
     def _get(self, key: str, kind: type[A]) -> A:
-        """The answer to that question. Raises its Fault where it had none, Garbled where it was never asked or is of another kind."""
+        """The answer to that question. Raises its Fault where it had none, Garbled where it was not asked for."""
         found = self.by_key.get(key)
         if isinstance(found, Fault):
             raise found

@@ -7,7 +7,7 @@ character but NUL (non-UTF-8 bytes as `os.fsdecode` gives them).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Union
+from typing import Literal
 
 PathKind = Literal["any", "file", "directory"]
 
@@ -88,14 +88,14 @@ class TorchQuestion:
     seconds: int = 60
 
 
-Question = Union[
-    PathQuestion,
-    WriteQuestion,
-    SpaceQuestion,
-    PortQuestion,
-    ProgramQuestion,
-    NodeQuestion,
-    GpuQuestion,
-    ModulesQuestion,
-    TorchQuestion,
-]
+Question = (
+    PathQuestion
+    | WriteQuestion
+    | SpaceQuestion
+    | PortQuestion
+    | ProgramQuestion
+    | NodeQuestion
+    | GpuQuestion
+    | ModulesQuestion
+    | TorchQuestion
+)

@@ -1,0 +1,219 @@
+"""Questions become one sh program: the static functions, then one with the calls, run once it was read to its end.
+
+A program that was cut short on its way is a syntax error and runs nothing. What may hang (nvidia-smi, an interpreter)
+is started first, in the background, and waited for last.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from gonogo.platforms.probe.questions import (
+    GpuQuestion,
+    ModulesQuestion,
+    NodeQuestion,
+    PathQuestion,
+    PortQuestion,
+    ProgramQuestion,
+    Question,
+    SpaceQuestion,
+    TorchQuestion,
+    WriteQuestion,
+)
+
+#: Asked of `nvidia-smi --query-gpu`; a driver that does not know one drops it (compute_cap: before 495).
+GPU_FIELDS = (
+    "index",
+    "name",
+    "uuid",
+    "driver_version",
+    "memory.total",
+    "memory.used",
+    "utilization.gpu",
+    "compute_cap",
+    "mig.mode.current",
+    "ecc.errors.uncorrected.volatile.total",
+    "retired_pages.pending",
+    "persistence_mode",
+    "temperature.gpu",
+    "power.draw",
+    "power.limit",
+    "compute_mode",
+    "clocks_throttle_reasons.active",
+    "pci.bus_id",
+)
+#: Bytes of file names in one `rm`, far below what a kernel takes in one argument list.
+_RM_BYTES = 64 * 1024
+
+
+def literal(text: str | bytes) -> bytes:
+    """A single-quoted sh word. Raises ValueError for a NUL, which no argument can hold."""
+    raw = os.fsencode(text)
+    if b"\0" in raw:
+        raise ValueError(f"{text!r} holds a NUL character")
+    return b"'" + raw.replace(b"'", b"'\\''") + b"'"
+
+
+def plain_path(path: str) -> str:
+    """The path without doubled or trailing slashes; a relative one begins with `./`. ValueError where empty."""
+    if not path:
+        raise ValueError("a path is empty")
+    text = re.sub("/+", "/", path)
+    if len(text) > 1:
+        text = text.rstrip("/")
+    return text if text.startswith("/") or text == "." else f"./{text}"
+
+
+def call(function: str, *words: object) -> bytes:
+    """One call with every word quoted."""
+    return b" ".join([function.encode(), *(literal(word if isinstance(word, bytes) else str(word)) for word in words)])
+
+
+@lru_cache
+def static_functions() -> bytes:
+    """The text of `script.sh`."""
+    return Path(__file__).with_name("script.sh").read_bytes()
+
+
+@lru_cache
+def target_program(name: str) -> bytes:
+    """The text of a Python program that runs on the target."""
+    return Path(__file__).with_name(f"{name}.py").read_bytes()
+
+
+def render(questions: Sequence[Question], nonce: str) -> bytes:
+    """The sh program that asks all questions, for `sh -s` or standard input of `sh`.
+
+    `nonce` (letters and digits) marks the answers and names the files that writing is tried with.
+    """
+    return program([*asking(questions, nonce), call("gng_say", "end", "answers", len(questions))], questions, nonce)
+
+
+def program(calls: Iterable[bytes], questions: Sequence[Question], nonce: str) -> bytes:
+    """The static functions and a main function of those calls, with the clean-up of the write questions."""
+    if not nonce.isalnum():
+        raise ValueError(f"nonce {nonce!r} must be letters and digits")
+    lines = [
+        b"gng_remove() {",
+        b'[ -n "$gng_made" ] || return 0',
+        b"gng_made=",
+        *_removals(questions, nonce),
+        b"}",
+        b"gng_clean() {",
+        b"gng_remove",
+        b"gng_stop",
+        b"}",
+        b"gng_main() {",
+        call("gng_setup", nonce),
+        b"trap gng_clean 0",
+        b"trap 'exit 130' INT",
+        b"trap 'exit 143' HUP TERM",
+        *calls,
+        b"}",
+        b"gng_main </dev/null",
+    ]
+    return static_functions() + b"\n" + b"\n".join(lines) + b"\n"
+
+
+def asking(questions: Sequence[Question], nonce: str) -> list[bytes]:
+    """The calls that put every question; its index in the sequence is its name on the way."""
+    started: list[bytes] = []
+    asked: list[bytes] = []
+    spaces: list[object] = []
+    ports: list[object] = []
+    writes: list[tuple[int, str]] = []
+    for index, question in enumerate(questions):
+        if isinstance(question, SpaceQuestion):
+            spaces += [index, plain_path(question.directory)]
+        elif isinstance(question, PortQuestion):
+            ports += [index, question.port, f"{question.port:04X}"]
+        elif isinstance(question, WriteQuestion):
+            writes.append((index, question.directory))
+        elif type(question) in _BACKGROUND:
+            started.append(_BACKGROUND[type(question)](index, question))
+        else:
+            asked.append(_FOREGROUND[type(question)](index, question))
+    return [
+        *started,
+        *asked,
+        *([call("gng_ports", target_program("target_ports"), *ports)] if ports else []),
+        *_write_calls(writes, nonce),
+        *([call("gng_spaces", *spaces)] if spaces else []),
+        b"gng_await",
+    ]
+
+
+def _path(index: int, question: PathQuestion) -> bytes:
+    return call("gng_path", index, plain_path(question.path))
+
+
+def _program(index: int, question: ProgramQuestion) -> bytes:
+    return call("gng_program", index, question.name)
+
+
+def _node(index: int, _question: NodeQuestion) -> bytes:
+    return call("gng_node", index)
+
+
+def _gpu(index: int, question: GpuQuestion) -> bytes:
+    seconds = question.seconds
+    # Up to four runs of nvidia-smi, each within its bound; a hanging first one ends the question.
+    return call("gng_begin", index, seconds + 2, "gng_gpu", index, seconds, ",".join(GPU_FIELDS))
+
+
+def _modules(index: int, question: ModulesQuestion) -> bytes:
+    text = target_program("target_modules")
+    return _python(index, question.seconds, question.python, text, *question.modules)
+
+
+def _torch(index: int, question: TorchQuestion) -> bytes:
+    return _python(index, question.seconds, question.python, target_program("target_torch"))
+
+
+def _python(index: int, seconds: int, interpreter: str, text: bytes, *arguments: str) -> bytes:
+    return call("gng_begin", index, seconds + 2, "gng_python", index, seconds, interpreter, text, *arguments)
+
+
+_FOREGROUND: dict[type, Callable[[int, Any], bytes]] = {
+    PathQuestion: _path,
+    ProgramQuestion: _program,
+    NodeQuestion: _node,
+}
+_BACKGROUND: dict[type, Callable[[int, Any], bytes]] = {
+    GpuQuestion: _gpu,
+    ModulesQuestion: _modules,
+    TorchQuestion: _torch,
+}
+
+
+def probe_file(directory: str, nonce: str, index: int) -> str:
+    """The file that a write question creates and removes."""
+    return f"{plain_path(directory).rstrip('/')}/.gonogo-write-{nonce}-{index}"
+
+
+def _write_calls(writes: Sequence[tuple[int, str]], nonce: str) -> list[bytes]:
+    if not writes:
+        return []
+    files = [(index, directory, probe_file(directory, nonce, index)) for index, directory in writes]
+    return [
+        *(call("gng_create", index, plain_path(directory), file) for index, directory, file in files),
+        b"gng_remove",
+        *(call("gng_deleted", index, file) for index, _, file in files),
+    ]
+
+
+def _removals(questions: Sequence[Question], nonce: str) -> list[bytes]:
+    """`rm` calls for all files of the write questions, as few as argument lists allow."""
+    chunks: list[list[bytes]] = [[]]
+    for index, question in enumerate(questions):
+        if isinstance(question, WriteQuestion):
+            word = literal(probe_file(question.directory, nonce, index))
+            if sum(map(len, chunks[-1])) + len(word) > _RM_BYTES:
+                chunks.append([])
+            chunks[-1].append(word)
+    return [b'"$gng_rm" -f ' + b" ".join(words) + b" 2>/dev/null" for words in chunks if words]
