@@ -113,7 +113,7 @@ class Platform(ABC):
         """The job's output, both streams, in order, in chunks; with `follow` until the job has ended."""
 
     def arrival_output(self, native_id: str) -> bytes:
-        """What the in-job preflight has printed so far, for `platforms.probe.preflight.parse_preflight`; empty without one."""
+        """What the in-job preflight has printed so far, for `parse_preflight`; empty without one."""
         return b""
 
     @abstractmethod
