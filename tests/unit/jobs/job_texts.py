@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+
 from gonogo.jobs.loading import AdHoc, JobFault, JobFileError, LoadedJob, load_job
 
 NOTHING: Mapping[str, str] = {}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from gonogo.jobs.model import Job
 from job_texts import faults_in, load_text, told
+
+from gonogo.jobs.model import Job
 
 SIX_FAULTS = """\
 name: dino
@@ -141,7 +142,10 @@ def test_refused_with_reason_and_place(tmp_path: Path, text: str, expected: str)
     assert all(fault.line == 1 and fault.column >= 1 for fault in faults)
 
 
-@pytest.mark.parametrize("secret", ["hunter2", "hf_abcdefghijklmnopqrstuv", "AKIAABCDEFGHIJKLMNOP", "3secretive", "secretive:x", "SECRETIVE_ONE"])
+@pytest.mark.parametrize(
+    "secret",
+    ["hunter2", "hf_abcdefghijklmnopqrstuv", "AKIAABCDEFGHIJKLMNOP", "3secretive", "secretive:x", "SECRETIVE_ONE"],
+)
 @pytest.mark.parametrize(
     "text",
     [

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from gonogo.jobs.sizes import format_duration, format_size, parse_duration, parse_size
 from hypothesis import given
 from hypothesis import strategies as st
+
+from gonogo.jobs.sizes import format_duration, format_size, parse_duration, parse_size
 
 
 @pytest.mark.parametrize(

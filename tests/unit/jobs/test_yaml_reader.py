@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from gonogo.jobs.faults import JobFault
 from gonogo.jobs.nodes import Plain, dotted, to_plain, walk
 from gonogo.jobs.yaml_reader import MAX_BYTES, read_list, read_value, read_yaml
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 
 def read(text: str) -> tuple[Plain, list[JobFault]]:
