@@ -33,7 +33,7 @@ slurm: {time: "${N}", env_vars: {A: "${oc.env:N}", B: "${NOPE,some default}", C:
     }
     assert job.inputs[0].uri == "/data/x"
     assert job.slurm is not None
-    assert job.slurm["env_vars"] == {"A": 4, "B": "some default", "C": None}
+    assert job.slurm["env_vars"] == {"A": "4", "B": "some default", "C": ""}
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_quotes(text: str, fault: str) -> None:
         ("xxx", "xxx"),
         ("s3://XXX/x", "XXX"),
         ("your-token-here", "your-token-here"),
-        ("hf_your_token_here", ""),
+        ("hf_your_token_here", "your_token_here"),
         ("your_account", "your_account"),
         ("todo-app", ""),
         ("TODO-123", ""),
