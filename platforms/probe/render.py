@@ -75,9 +75,9 @@ def call(function: str, *words: object) -> bytes:
 
 
 @lru_cache
-def static_functions() -> bytes:
-    """The text of `script.sh`."""
-    return Path(__file__).with_name("script.sh").read_bytes()
+def static_functions(name: str = "script.sh") -> bytes:
+    """The text of one of the sh files beside this module."""
+    return Path(__file__).with_name(name).read_bytes()
 
 
 @lru_cache
@@ -94,7 +94,9 @@ def render(questions: Sequence[Question], nonce: str) -> bytes:
     return program([*asking(questions, nonce), call("gng_say", "end", "answers", len(questions))], questions, nonce)
 
 
-def program(calls: Iterable[bytes], questions: Sequence[Question], nonce: str) -> bytes:
+def program(
+    calls: Iterable[bytes], questions: Sequence[Question], nonce: str, functions: Sequence[str] = ("script.sh",)
+) -> bytes:
     """The static functions and a main function of those calls, with the clean-up of the write questions."""
     if not nonce.isalnum():
         raise ValueError(f"nonce {nonce!r} must be letters and digits")
@@ -117,7 +119,7 @@ def program(calls: Iterable[bytes], questions: Sequence[Question], nonce: str) -
         b"}",
         b"gng_main </dev/null",
     ]
-    return static_functions() + b"\n" + b"\n".join(lines) + b"\n"
+    return b"\n".join([*map(static_functions, functions), *lines]) + b"\n"
 
 
 def asking(questions: Sequence[Question], nonce: str) -> list[bytes]:

@@ -103,30 +103,36 @@ gng_path() {
 
 # --- writing ---
 
-# gng_create INDEX DIRECTORY FILE: create the file, which must be new; on failure the shell's own words.
-gng_create() {
-  gng_look "$2"
-  if [ "$gng_kind" != directory ]; then
-    gng_was=$gng_kind
-    gng_parent "$2"
-    gng_say "$1" write "$gng_was - $gng_up $gng_parent_kind ${gng_rights:--}"
-    return 0
-  fi
+# gng_try_file FILE: create the file, which must be new; sets gng_result and, where refused, gng_words.
+gng_try_file() {
+  gng_words=
   if [ -z "$gng_rm" ]; then
-    gng_say "$1" write "directory no-rm 0 - -"
+    gng_result=no-rm
     return 0
   fi
   # shellcheck disable=SC2034 # read by gng_remove, which render.py writes
   gng_made=yes # before the file is there, so that a signal in between removes it
   set -C
-  if { true >"$3"; } 2>/dev/null; then
-    set +C
-    gng_say "$1" write "directory created 0 - -"
+  if { true >"$1"; } 2>/dev/null; then
+    gng_result=created
   else
-    gng_words=$({ true >"$3"; } 2>&1)
-    set +C
-    gng_say "$1" write "directory refused 0 - -"
-    gng_say "$1" words "$gng_words"
+    gng_result=refused
+    gng_words=$({ true >"$1"; } 2>&1) # once more, for the shell's own words
+  fi
+  set +C
+}
+
+# gng_create INDEX DIRECTORY FILE
+gng_create() {
+  gng_look "$2"
+  if [ "$gng_kind" = directory ]; then
+    gng_try_file "$3"
+    gng_say "$1" write "directory $gng_result 0 - -"
+    [ -z "$gng_words" ] || gng_say "$1" words "$gng_words"
+  else
+    gng_was=$gng_kind
+    gng_parent "$2"
+    gng_say "$1" write "$gng_was - $gng_up $gng_parent_kind ${gng_rights:--}"
   fi
 }
 
@@ -137,20 +143,25 @@ gng_deleted() {
 
 # --- space ---
 
+# gng_climb_directory PATH: sets gng_at to the nearest parent that is a directory and gng_up to the components cut off.
+gng_climb_directory() {
+  gng_at=$1 gng_up=0
+  while [ ! -d "$gng_at" ]; do
+    case $gng_at in
+      / | .) return 0 ;;
+      */*) gng_at=${gng_at%/*} ;;
+      *) gng_at=. ;;
+    esac
+    [ -n "$gng_at" ] || gng_at=/
+    gng_up=$((gng_up + 1))
+  done
+}
+
 # gng_spaces INDEX DIRECTORY ...: all in one run of df and one of stat.
 gng_spaces() {
   gng_left=$#
   while [ "$gng_left" -gt 0 ]; do
-    gng_at=$2 gng_up=0
-    while [ ! -d "$gng_at" ]; do
-      case $gng_at in
-        / | .) break ;;
-        */*) gng_at=${gng_at%/*} ;;
-        *) gng_at=. ;;
-      esac
-      [ -n "$gng_at" ] || gng_at=/
-      gng_up=$((gng_up + 1))
-    done
+    gng_climb_directory "$2"
     gng_say "$1" space "$gng_up"
     set -- "$@" "$gng_at"
     shift 2
@@ -170,6 +181,16 @@ gng_ports() {
     gng_text all ports "$gng_out"
     return 0
   fi
+  gng_listeners
+  while [ $# -gt 0 ]; do
+    gng_port_state "$3"
+    gng_say "$1" port "$gng_state"
+    shift 3
+  done
+}
+
+# gng_listeners: sets gng_listening to the ports, in hexadecimal, that the kernel lists as listening.
+gng_listeners() {
   gng_listening=' '
   for gng_file in /proc/net/tcp /proc/net/tcp6; do
     [ -r "$gng_file" ] || continue
@@ -177,17 +198,15 @@ gng_ports() {
       [ "$gng_state" = 0A ] && gng_listening="$gng_listening${gng_local##*:} "
     done <"$gng_file"
   done
-  while [ $# -gt 0 ]; do
-    if [ ! -r /proc/net/tcp ]; then
-      gng_say "$1" port "unknown"
-    else
-      case $gng_listening in
-        *" $3 "*) gng_say "$1" port "busy" ;;
-        *) gng_say "$1" port "free" ;;
-      esac
-    fi
-    shift 3
-  done
+}
+
+# gng_port_state HEX: after gng_listeners, sets gng_state to free, busy or unknown.
+gng_port_state() {
+  gng_state=free
+  [ -r /proc/net/tcp ] || gng_state=unknown
+  case $gng_listening in
+    *" $1 "*) gng_state=busy ;;
+  esac
 }
 
 # --- programs and interpreters ---
@@ -302,10 +321,26 @@ gng_gpu() {
     gng_say "$1" devices-status absent
     return 0
   }
-  gng_tool=$gng_found gng_fields=,$3, gng_tries=0
+  gng_tool=$gng_found
+  gng_devices "$1" "$2" "$3"
+  gng_say "$1" fields "$gng_ask"
+  gng_smi_told
+  [ "$gng_code" = 0 ] || return 0
+  gng_smi "$1" apps "$2" --query-compute-apps=pid,gpu_uuid,used_memory,process_name --format=csv,noheader,nounits
+  gng_smi_told
+  gng_smi "$1" remaps "$2" --query-remapped-rows=gpu_uuid,remapped_rows.pending,remapped_rows.failure --format=csv,noheader
+  gng_smi_told
+  gng_smi "$1" table "$2"
+  gng_smi_told
+}
+
+# gng_devices INDEX SECONDS FIELDS: sets gng_ask to the fields that were answered, gng_out and gng_code.
+gng_devices() {
+  gng_fields=,$3, gng_tries=0
   while :; do
     gng_ask=${gng_fields#,}
-    gng_smi "$1" devices "$2" --query-gpu="${gng_ask%,}" --format=csv,noheader,nounits
+    gng_ask=${gng_ask%,}
+    gng_smi "$1" devices "$2" --query-gpu="$gng_ask" --format=csv,noheader,nounits
     case $gng_out in
       *'Field "'*'" is not a valid field to query'*) ;;
       *) break ;;
@@ -319,15 +354,6 @@ gng_gpu() {
     esac
     [ "$gng_tries" -lt 20 ] || break
   done
-  gng_say "$1" fields "${gng_ask%,}"
-  gng_smi_told
-  [ "$gng_code" = 0 ] || return 0
-  gng_smi "$1" apps "$2" --query-compute-apps=pid,gpu_uuid,used_memory,process_name --format=csv,noheader,nounits
-  gng_smi_told
-  gng_smi "$1" remaps "$2" --query-remapped-rows=gpu_uuid,remapped_rows.pending,remapped_rows.failure --format=csv,noheader
-  gng_smi_told
-  gng_smi "$1" table "$2"
-  gng_smi_told
 }
 
 # --- questions that may hang: in the background, waited for with a bound, given up without waiting for the hung process ---
