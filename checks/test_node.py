@@ -40,20 +40,15 @@ def test_each_process_has_a_gpu(job: Job, visible_gpus: VisibleGpus, evidence: N
 @requirement("NODE-03")
 def test_memory_and_limits_are_enough(job: Job, node: NodeAnswer, evidence: Notes) -> None:
     """Memory, /dev/shm and the limit of open files meet the job's needs."""
-    wanted = job.requires
+    memory, shm, files = job.requires.memory or 0, job.requires.shm or 0, job.requires.open_files or OPEN_FILES
     available = min(node.memory_available, node.memory_limit or node.memory_available)
-    shm = node.shm_size
-    evidence(
-        found=f"{format_size(available)} memory, {format_size(shm) if shm is not None else 'no'} /dev/shm, {node.open_files or 'unlimited'} open files",
-        expected=", ".join(
-            [f"{format_size(wanted.memory)} memory"] * bool(wanted.memory)
-            + [f"{format_size(wanted.shm or 0)} /dev/shm"] * bool(wanted.shm)
-            + [f"{wanted.open_files or OPEN_FILES} open files"]
-        ),
-    )
-    assert not wanted.memory or available >= wanted.memory, f"{format_size(available)} memory is available, the job requires {format_size(wanted.memory or 0)}"
-    assert not wanted.shm or (shm or 0) >= wanted.shm, f"/dev/shm has {format_size(shm or 0)}, the job requires {format_size(wanted.shm or 0)}"
-    files = wanted.open_files or OPEN_FILES
+    evidence(found=_needs(available, node.shm_size or 0, node.open_files), expected=f"at least {_needs(memory, shm, files)}")
+    assert available >= memory, f"{format_size(available)} memory is available, the job requires {format_size(memory)}"
+    assert (node.shm_size or 0) >= shm, f"/dev/shm has {format_size(node.shm_size or 0)}, the job requires {format_size(shm)}"
     if node.open_files is not None and node.open_files < files:
-        evidence.remedy(f"ulimit -n {files} in the shell that launches (the hard limit is {node.open_files_hard or 'unlimited'})")
+        evidence.remedy(f"ulimit -n {files} in the shell that launches (its hard limit is {node.open_files_hard or 'unlimited'})")
     assert node.open_files is None or node.open_files >= files, f"{node.open_files} open files are allowed, the job needs {files}"
+
+
+def _needs(memory: int, shm: int, files: int | None) -> str:
+    return f"{format_size(memory)} memory, {format_size(shm)} /dev/shm, {files or 'unlimited'} open files"
