@@ -1,7 +1,9 @@
-"""The pytest entry point: loads the harness only into a run that asks for it, so that other people's runs stay as they are.
+"""The pytest entry point: loads the harness only into a run that asks for it, so that other people's runs stay as
+they are.
 
 A run asks for it by one of the options below. In a checkout of gonogo the root `conftest.py` loads the same
-plugins, from the checkout; this module then steps aside, so that the checkout's code runs even beside an installed copy.
+plugins, from the checkout; this module then steps aside, so that the checkout's code runs even beside an installed
+copy.
 """
 
 from __future__ import annotations
@@ -35,5 +37,5 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
         if "already added" not in str(error):
             raise
         raise pytest.UsageError(
-            f"gonogo: {error}. Another plugin or a conftest.py here defines the same option; `gonogo check` loads neither."
+            f"gonogo: {error}. Another plugin or a conftest.py here has the same option; `gonogo check` loads neither."
         ) from None

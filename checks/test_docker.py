@@ -14,7 +14,9 @@ from gonogo.platforms.settings import Settings
 @requirement("DOCK-01")
 def test_daemon_answers(daemon: DaemonInfo, evidence: Notes) -> None:
     """The Docker daemon answers at the address of this run."""
-    evidence(found=daemon.version, api=daemon.api_version, system=f"{daemon.os}/{daemon.arch}", storage=daemon.storage_driver)
+    evidence(
+        found=daemon.version, api=daemon.api_version, system=f"{daemon.os}/{daemon.arch}", storage=daemon.storage_driver
+    )
     assert daemon.version, "the daemon answered without a version"
 
 
@@ -22,11 +24,15 @@ def test_daemon_answers(daemon: DaemonInfo, evidence: Notes) -> None:
 def test_job_network_is_usable(job_network: NetworkFact | None, settings: Settings, evidence: Notes) -> None:
     """The job's network exists with a usable driver, or the launch will create it."""
     name = settings.docker_network.value
-    evidence(found=job_network.driver if job_network else "will be created", expected="bridge, host or none", network=name)
+    evidence(
+        found=job_network.driver if job_network else "will be created", expected="bridge, host or none", network=name
+    )
     if job_network is None:
         return
     evidence.remedy(f"docker network rm {name}, or set `docker.network` (DOCKER_NETWORK) to another")
-    assert job_network.usable, f"network {name} has the driver {job_network.driver}, which a single container cannot use"
+    assert job_network.usable, (
+        f"network {name} has the driver {job_network.driver}, which a single container cannot use"
+    )
 
 
 @requirement("DOCK-03")

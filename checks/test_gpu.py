@@ -30,11 +30,15 @@ def test_driver_is_new_enough(minimums: gpus.Minimums, node_gpus: GpuAnswer | No
     minimum = minimums.driver
     evidence(found=node_gpus.driver, expected=minimum.bound or "any version", minimum=minimum.origin)
     assert node_gpus.driver, "nvidia-smi names no driver version"
-    assert not minimum.bound or meets(minimum.bound, node_gpus.driver), f"driver {node_gpus.driver} does not meet {minimum.bound}"
+    assert not minimum.bound or meets(minimum.bound, node_gpus.driver), (
+        f"driver {node_gpus.driver} does not meet {minimum.bound}"
+    )
     return None
 
 
-@requirement("GPU-02", remedy="install a driver whose CUDA level meets {expected}, or use a program built for an older CUDA")
+@requirement(
+    "GPU-02", remedy="install a driver whose CUDA level meets {expected}, or use a program built for an older CUDA"
+)
 def test_cuda_level_is_high_enough(minimums: gpus.Minimums, node_gpus: GpuAnswer | None, evidence: Notes) -> None:
     """The CUDA level that the driver reports meets the minimum."""
     if node_gpus is None:
@@ -42,27 +46,42 @@ def test_cuda_level_is_high_enough(minimums: gpus.Minimums, node_gpus: GpuAnswer
     minimum = minimums.cuda
     evidence(found=node_gpus.cuda, expected=minimum.bound or "any version", minimum=minimum.origin)
     assert node_gpus.cuda or not minimum.bound, "nvidia-smi reports no CUDA version"
-    assert not minimum.bound or meets(minimum.bound, node_gpus.cuda), f"CUDA {node_gpus.cuda} does not meet {minimum.bound}"
+    assert not minimum.bound or meets(minimum.bound, node_gpus.cuda), (
+        f"CUDA {node_gpus.cuda} does not meet {minimum.bound}"
+    )
 
 
 @requirement("GPU-03")
 def test_container_toolkit_is_registered(minimums: gpus.Minimums, toolkit: ToolkitFacts, evidence: Notes) -> None:
     """The daemon knows the NVIDIA runtime or CDI devices, and the toolkit meets the minimum."""
     minimum = minimums.toolkit
-    evidence(found=f"{toolkit.registered or 'not registered'}, version {toolkit.version or 'unknown'}", expected=minimum.bound, minimum=minimum.origin)
+    evidence(
+        found=f"{toolkit.registered or 'not registered'}, version {toolkit.version or 'unknown'}",
+        expected=minimum.bound,
+        minimum=minimum.origin,
+    )
     evidence(runtimes=", ".join(toolkit.runtimes))
     assert toolkit.registered, f"the daemon knows no NVIDIA runtime, only {', '.join(toolkit.runtimes) or 'none'}"
     if toolkit.version_fault is not None:
         raise toolkit.version_fault
     if not meets(minimum.bound, toolkit.version):
-        evidence.remedy(f"install the NVIDIA Container Toolkit {minimum.bound} on the docker host and restart the daemon")
-    assert meets(minimum.bound, toolkit.version), f"NVIDIA Container Toolkit {toolkit.version} does not meet {minimum.bound}"
+        evidence.remedy(
+            f"install the NVIDIA Container Toolkit {minimum.bound} on the docker host and restart the daemon"
+        )
+    assert meets(minimum.bound, toolkit.version), (
+        f"NVIDIA Container Toolkit {toolkit.version} does not meet {minimum.bound}"
+    )
 
 
 @requirement("GPU-04")
 def test_smoke_container_sees_gpus(gpu_container: GpuContainer, evidence: Notes) -> None:
     """A container started with the job's GPU request lists at least one device."""
-    evidence(found=f"{len(gpu_container.gpus)} GPUs", expected="at least 1", image=gpu_container.image, request=gpu_container.request)
+    evidence(
+        found=f"{len(gpu_container.gpus)} GPUs",
+        expected="at least 1",
+        image=gpu_container.image,
+        request=gpu_container.request,
+    )
     evidence(devices="\n".join(f"{gpu.index}: {gpu.name} {gpu.uuid}" for gpu in gpu_container.gpus) or None)
     assert gpu_container.gpus, "the container was started with the GPU request but lists no device"
 
@@ -87,13 +106,20 @@ def test_gpus_have_enough_memory(job: Job, node_gpus: GpuAnswer, evidence: Notes
     wanted = job.requires.gpu_memory or 0
     used = _used(job, node_gpus)
     known = [gpu for gpu in used if gpu.memory_total is not None]
-    evidence(found=", ".join(f"{gpu.index}: {format_size(gpu.memory_total or 0)}" for gpu in known), expected=f"at least {format_size(wanted)} each")
+    evidence(
+        found=", ".join(f"{gpu.index}: {format_size(gpu.memory_total or 0)}" for gpu in known),
+        expected=f"at least {format_size(wanted)} each",
+    )
     small = [gpu for gpu in known if (gpu.memory_total or 0) < wanted]
     assert not small, f"GPU {small[0].index} ({small[0].name}) has {format_size(small[0].memory_total or 0)}"
     gpus.demand_memory_known(used)
-    low = [gpu for gpu in known if job.requires.gpu_memory_warn and (gpu.memory_total or 0) < job.requires.gpu_memory_warn]
+    low = [
+        gpu for gpu in known if job.requires.gpu_memory_warn and (gpu.memory_total or 0) < job.requires.gpu_memory_warn
+    ]
     if low:
-        warn(f"GPU {low[0].index} has {format_size(low[0].memory_total or 0)}: use the low-memory settings of the model")
+        warn(
+            f"GPU {low[0].index} has {format_size(low[0].memory_total or 0)}: use the low-memory settings of the model"
+        )
 
 
 @requirement("GPU-07")
@@ -125,10 +151,16 @@ def test_gpus_are_healthy(job: Job | None, node_gpus: GpuAnswer | None, evidence
 @requirement("GPU-11")
 def test_torch_sees_the_gpus(job: Job, node_torch: TorchAnswer, evidence: Notes) -> None:
     """torch.cuda in the job's interpreter sees the GPUs and has kernels for them."""
-    evidence(found=f"torch {node_torch.torch_version}, CUDA {node_torch.cuda_version or 'none'}, {node_torch.device_count} GPUs")
-    evidence(expected=f"{max(job.gpus, 1)} GPUs", interpreter=node_torch.interpreter, compiled=" ".join(node_torch.architectures))
+    evidence(
+        found=f"{node_torch.device_count} GPUs, torch {node_torch.torch_version}, CUDA {node_torch.cuda_version or 'none'}",
+        expected=f"{max(job.gpus, 1)} GPUs",
+        interpreter=node_torch.interpreter,
+        compiled=" ".join(node_torch.architectures),
+    )
     assert not node_torch.trouble, node_torch.trouble
     assert node_torch.available, "torch.cuda is not available in the job's interpreter"
-    assert node_torch.device_count >= max(job.gpus, 1), f"torch sees {node_torch.device_count} GPUs, the job asks for {max(job.gpus, 1)}"
+    assert node_torch.device_count >= max(job.gpus, 1), (
+        f"torch sees {node_torch.device_count} GPUs, the job asks for {max(job.gpus, 1)}"
+    )
     bare = [one for one in node_torch.capabilities if not gpus.covered(one, node_torch.architectures)]
     assert not bare, f"torch has no kernels for compute capability {', '.join(dict.fromkeys(bare))}"

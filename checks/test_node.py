@@ -16,7 +16,8 @@ OPEN_FILES = 1024
 
 @requirement("NODE-01")
 def test_program_and_packages_are_there(node_programs: ProgramFacts, evidence: Notes) -> None:
-    """The command's program is on PATH, torchrun for more than one process, and each package in the job's interpreter."""
+    """The command's program is on PATH, torchrun for more than one process, and each package in the job's
+    interpreter."""
     evidence(found=", ".join(f"{name}: {path or 'missing'}" for name, path in node_programs.programs.items()))
     evidence(interpreter=node_programs.interpreter, packages=", ".join(node_programs.packages) or None)
     missing = [name for name, path in node_programs.programs.items() if not path]
@@ -42,12 +43,20 @@ def test_memory_and_limits_are_enough(job: Job, node: NodeAnswer, evidence: Note
     """Memory, /dev/shm and the limit of open files meet the job's needs."""
     memory, shm, files = job.requires.memory or 0, job.requires.shm or 0, job.requires.open_files or OPEN_FILES
     available = min(node.memory_available, node.memory_limit or node.memory_available)
-    evidence(found=_needs(available, node.shm_size or 0, node.open_files), expected=f"at least {_needs(memory, shm, files)}")
+    evidence(
+        found=_needs(available, node.shm_size or 0, node.open_files), expected=f"at least {_needs(memory, shm, files)}"
+    )
     assert available >= memory, f"{format_size(available)} memory is available, the job requires {format_size(memory)}"
-    assert (node.shm_size or 0) >= shm, f"/dev/shm has {format_size(node.shm_size or 0)}, the job requires {format_size(shm)}"
+    assert (node.shm_size or 0) >= shm, (
+        f"/dev/shm has {format_size(node.shm_size or 0)}, the job requires {format_size(shm)}"
+    )
     if node.open_files is not None and node.open_files < files:
-        evidence.remedy(f"ulimit -n {files} in the shell that launches (its hard limit is {node.open_files_hard or 'unlimited'})")
-    assert node.open_files is None or node.open_files >= files, f"{node.open_files} open files are allowed, the job needs {files}"
+        evidence.remedy(
+            f"ulimit -n {files} in the shell that launches (its hard limit is {node.open_files_hard or 'unlimited'})"
+        )
+    assert node.open_files is None or node.open_files >= files, (
+        f"{node.open_files} open files are allowed, the job needs {files}"
+    )
 
 
 def _needs(memory: int, shm: int, files: int | None) -> str:

@@ -32,8 +32,13 @@ def test_output_has_room(param: str, path_facts: PathFacts, job: Job, evidence: 
     """Free space and free inodes of the output's filesystem meet `requires.disk`."""
     space = path_facts.space(param)
     wanted = job.requires.disk or 0
-    evidence(found=f"{format_size(space.free_bytes)} free, {space.free_inodes} inodes", expected=f"at least {format_size(wanted)}")
+    evidence(
+        found=f"{format_size(space.free_bytes)} free, {space.free_inodes} inodes",
+        expected=f"at least {format_size(wanted)}",
+    )
     evidence(filesystem=space.mount)
-    assert space.free_bytes >= wanted, f"{param} has {format_size(space.free_bytes)} free, the job requires {format_size(wanted)}"
+    assert space.free_bytes >= wanted, (
+        f"{param} has {format_size(space.free_bytes)} free, the job requires {format_size(wanted)}"
+    )
     assert space.free_bytes > 0, f"the filesystem of {param} is full"
     assert space.free_inodes != 0, f"the filesystem of {param} has no free inodes"

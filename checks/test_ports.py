@@ -16,12 +16,16 @@ def _judge(answer: PortAnswer, port: str, key: str, free_port: int | None, evide
 
 
 @requirement("PORT-01")
-def test_rendezvous_port_is_free(param: str, port_answers: dict[str, PortAnswer], free_port: int | None, evidence: Notes) -> None:
+def test_rendezvous_port_is_free(
+    param: str, port_answers: dict[str, PortAnswer], free_port: int | None, evidence: Notes
+) -> None:
     """The port on which the processes will meet can be bound on this node."""
     _judge(port_answers[param], param, "ports.master", free_port, evidence)
 
 
 @requirement("PORT-04")
-def test_published_port_is_free(param: str, port_answers: dict[str, PortAnswer], free_port: int | None, evidence: Notes) -> None:
+def test_published_port_is_free(
+    param: str, port_answers: dict[str, PortAnswer], free_port: int | None, evidence: Notes
+) -> None:
     """The host port that the job publishes is free on the docker host."""
     _judge(port_answers[param], param.partition("/")[0], "ports.publish", free_port, evidence)

@@ -1,4 +1,5 @@
-"""Runs the suite in this process, with nothing of the surroundings that could bend it: no foreign plugins, no PYTEST_ADDOPTS,
+"""Runs the suite in this process, with nothing of the surroundings that could bend it: no foreign plugins, no
+PYTEST_ADDOPTS,
 no conftest.py of the current folder, no cache."""
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class SuiteRequest:
 
 @dataclass(frozen=True)
 class SuiteOutcome:
-    """`document` is the JSON report, None where there was no run; `usage_error` says why, `failure` what broke in the harness."""
+    """`document` is the JSON report, None where there was no run; `usage_error` says why, `failure` what broke in the
+    harness."""
 
     document: dict[str, Any] | None
     pytest_status: int
@@ -68,7 +70,8 @@ class _Catcher:
 
 
 def run_suite(request: SuiteRequest, listener: Listener | None = None) -> SuiteOutcome:
-    """Run the checks (or the conformance points) and return what came of it. Raises KeyboardInterrupt only between runs."""
+    """Run the checks (or the conformance points) and return what came of it. Raises KeyboardInterrupt only between
+    runs."""
     catcher = _Catcher(listener)
     spoken = io.StringIO()
     with _alone(), contextlib.redirect_stderr(spoken), contextlib.redirect_stdout(io.StringIO()):
@@ -82,7 +85,15 @@ def run_suite(request: SuiteRequest, listener: Listener | None = None) -> SuiteO
 
 def _arguments(request: SuiteRequest) -> list[str]:
     target = CHECKS / "conformance" if request.conformance else CHECKS
-    arguments = [str(target), f"--rootdir={ROOT}", "-c", str(CHECKS / "suite.ini"), "--noconftest", "-p", "no:cacheprovider"]
+    arguments = [
+        str(target),
+        f"--rootdir={ROOT}",
+        "-c",
+        str(CHECKS / "suite.ini"),
+        "--noconftest",
+        "-p",
+        "no:cacheprovider",
+    ]
     arguments += ["-p", "no:terminal", "-p", "no:faulthandler", "--tb=short"]
     for name in PLUGINS:
         arguments += ["-p", name]

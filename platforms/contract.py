@@ -125,12 +125,13 @@ class Platform(ABC):
         """Remove what `submit` made on the target (container, run folder), for a job that never may or has ended."""
 
     def tiny_job_image(self) -> str | None:
-        """An image on the target that can run a shell, for conformance; None on platforms without images. Raises Fault."""
+        """An image on the target that can run a shell, for conformance; None on platforms without images. Raises
+        Fault."""
         return None
 
     def sweep(self, run_id: str | None = None) -> list[str]:
         """Remove what probes left: this run's (`run_id`) or, without it, dead runs'. Returns the names removed."""
         return []
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most platforms hold none
         """Let go of connections."""

@@ -78,7 +78,11 @@ def trouble(answer: GpuAnswer, host: str) -> Fault | None:
             remedy="load the driver (sudo modprobe nvidia) or install it for the running kernel",
         )
     if answer.trouble == "no-devices":
-        return NotFound(f"nvidia-smi finds no devices on {host}", detail=detail, remedy="choose a host with GPUs, or ask for none with `gpus: 0`")
+        return NotFound(
+            f"nvidia-smi finds no devices on {host}",
+            detail=detail,
+            remedy="choose a host with GPUs, or ask for none with `gpus: 0`",
+        )
     if answer.trouble == "silent":
         return TimedOut(
             f"nvidia-smi on {host} did not answer in time",
@@ -109,7 +113,9 @@ def visible(gpus: Sequence[Gpu], chosen: Sequence[str] | None) -> tuple[list[Gpu
     for name in chosen:
         if name == "-1":
             break
-        match = [gpu for gpu in gpus if name == str(gpu.index) or (name.startswith("GPU-") and gpu.uuid.startswith(name))]
+        match = [
+            gpu for gpu in gpus if name == str(gpu.index) or (name.startswith("GPU-") and gpu.uuid.startswith(name))
+        ]
         if match:
             found.extend(match)
         else:
@@ -124,7 +130,7 @@ def used_by_job(gpus: Sequence[Gpu], wanted: int) -> list[Gpu]:
 
 def processes_on(answer: GpuAnswer, gpus: Sequence[Gpu]) -> list[GpuProcess]:
     uuids = {gpu.uuid for gpu in gpus}
-    return [process for process in answer.processes if process.gpu_uuid in uuids]
+    return [process for process in answer.processes or () if process.gpu_uuid in uuids]
 
 
 def health_problems(gpu: Gpu) -> list[str]:

@@ -14,7 +14,8 @@ from gonogo.platforms.programs import first_program
 
 @dataclass(frozen=True)
 class ProgramFacts:
-    """`programs` maps each needed program to its path, None where it is missing; `packages` each module to its place, '' likewise."""
+    """`programs` maps each needed program to its path, None where it is missing; `packages` each module to its place,
+    '' likewise."""
 
     programs: Mapping[str, str | None]
     packages: Mapping[str, str]

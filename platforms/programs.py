@@ -10,7 +10,8 @@ from gonogo.jobs.model import Job
 
 @dataclass(frozen=True)
 class CommandAnswer:
-    """`program` as the command names it (or its shell), `found` its path, None where it is missing, `where` it was looked
+    """`program` as the command names it (or its shell), `found` its path, None where it is missing, `where` it was
+    looked
     for. `deferred` says why it can only be asked on arrival."""
 
     program: str
@@ -22,8 +23,10 @@ class CommandAnswer:
 
 #: Words of the shell's own that may begin a command.
 _SHELL_WORDS = frozenset(
-    "if for while until case { ( ! [ [[ : . source cd export set exec eval test true false echo printf exit trap umask ulimit unset wait"
-    " read shift return local declare time command type".split()
+    """
+    if for while until case { ( ! [ [[ : . source cd export set exec eval test true false echo printf exit trap umask
+    ulimit unset wait read shift return local declare time command type
+    """.split()
 )
 
 

@@ -26,7 +26,9 @@ def checked_name(name: str) -> str:
         hint = f"; did you mean {near[0]}?" if near else ""
         raise UnknownPlatform(f"unknown platform {name!r}: choose one of {', '.join(NAMES)}{hint}")
     if name not in BUILT:
-        raise UnknownPlatform(f"platform {name} is not in this version yet: it has {', '.join(BUILT)} (of {', '.join(NAMES)})")
+        raise UnknownPlatform(
+            f"platform {name} is not in this version yet: it has {', '.join(BUILT)} (of {', '.join(NAMES)})"
+        )
     return name
 
 

@@ -1,4 +1,5 @@
-"""The effective settings of a run and where each came from. One precedence: command line, environment, job file, default."""
+"""The effective settings of a run and where each came from. One precedence: command line, environment, job file,
+default."""
 
 from __future__ import annotations
 
@@ -41,8 +42,11 @@ class Settings:
         return {name: {"value": s.value, "from": s.origin} for name, s in vars(self).items()}
 
 
-def resolve(platform: Setting[str], given: Mapping[str, object], environment: Mapping[str, str], job: Job | None) -> Settings:
-    """Settle every setting by the one precedence. `given` holds command-line values by option name, None where not given.
+def resolve(
+    platform: Setting[str], given: Mapping[str, object], environment: Mapping[str, str], job: Job | None
+) -> Settings:
+    """Settle every setting by the one precedence. `given` holds command-line values by option name, None where not
+    given.
 
     Raises ValueError naming the option or variable whose value cannot be used.
     """
@@ -51,7 +55,9 @@ def resolve(platform: Setting[str], given: Mapping[str, object], environment: Ma
     return Settings(
         platform=platform,
         docker_host=pick.text("docker_host", "DOCKER_HOST", docker.host if docker else None, None),
-        docker_network=pick.required_text("docker_network", "DOCKER_NETWORK", docker.network if docker else None, "tao_default"),
+        docker_network=pick.required_text(
+            "docker_network", "DOCKER_NETWORK", docker.network if docker else None, "tao_default"
+        ),
         probe_timeout=pick.seconds("probe_timeout", "GONOGO_PROBE_TIMEOUT", 30.0),
         deadline=pick.seconds("deadline", "GONOGO_DEADLINE", 300.0),
         smoke_image=pick.text("smoke_image", "GONOGO_SMOKE_IMAGE", None, None),

@@ -1,4 +1,5 @@
-"""Where things are kept between processes: `$GONOGO_STATE_DIR`, else `$XDG_STATE_HOME/gonogo`, else `~/.local/state/gonogo`."""
+"""Where things are kept between processes: `$GONOGO_STATE_DIR`, else `$XDG_STATE_HOME/gonogo`, else
+`~/.local/state/gonogo`."""
 
 from __future__ import annotations
 

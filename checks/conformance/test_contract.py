@@ -43,7 +43,9 @@ def test_states_come_in_order(tiny_jobs: TinyJobs, evidence: Notes) -> None:
     states = [status.state for status in job.seen]
     evidence(found=" -> ".join(state.value for state in states), expected="Pending -> Running -> Complete")
     order = [JobState.PENDING, JobState.RUNNING, JobState.COMPLETE]
-    assert states == [state for state in order if state in states], f"states came as {[state.value for state in states]}"
+    assert states == [state for state in order if state in states], (
+        f"states came as {[state.value for state in states]}"
+    )
     assert JobState.RUNNING in states, "the job was never seen Running"
     assert job.seen[-1].exit_code == 0, f"exit code {job.seen[-1].exit_code}, expected 0"
 
@@ -53,13 +55,18 @@ def test_failure_keeps_its_exit_code(tiny_jobs: TinyJobs, evidence: Notes) -> No
     """A job that exits 7 ends in Error with exit code 7."""
     status = tiny_jobs.run("exit 7").seen[-1]
     evidence(found=f"{status.state.value}, exit code {status.exit_code}", expected="Error, exit code 7")
-    assert (status.state, status.exit_code) == (JobState.ERROR, 7), f"ended {status.state.value} with exit code {status.exit_code}"
+    assert (status.state, status.exit_code) == (JobState.ERROR, 7), (
+        f"ended {status.state.value} with exit code {status.exit_code}"
+    )
 
 
 @requirement("CONF-04")
 def test_log_is_complete_and_in_order(tiny_jobs: TinyJobs, evidence: Notes) -> None:
     """Both streams, unicode and 2,000 numbered lines come back in order."""
-    job = tiny_jobs.run("echo 'first ü'; echo 'second 日本' >&2; i=0; while [ $i -lt 2000 ]; do echo line-$i; i=$((i+1)); done; echo last")
+    job = tiny_jobs.run(
+        "echo 'first ü'; echo 'second 日本' >&2; i=0; "
+        "while [ $i -lt 2000 ]; do echo line-$i; i=$((i+1)); done; echo last"
+    )
     lines = job.output().decode().splitlines()
     expected = {"first ü", "second 日本", "last"} | {f"line-{number}" for number in range(2000)}
     missing = sorted(expected - set(lines))
@@ -85,7 +92,9 @@ def test_environment_is_exact(tiny_jobs: TinyJobs, evidence: Notes) -> None:
     show = "; ".join(f"printf '%s=<%s>\\n' {name} \"${name}\"" for name in HOSTILE)
     output = tiny_jobs.run(show, environment=HOSTILE).output().decode()
     wrong = [name for name, value in HOSTILE.items() if f"{name}=<{value}>\n" not in output]
-    evidence(found=f"{len(HOSTILE) - len(wrong)} of {len(HOSTILE)} exact", expected=f"{len(HOSTILE)} of {len(HOSTILE)} exact")
+    evidence(
+        found=f"{len(HOSTILE) - len(wrong)} of {len(HOSTILE)} exact", expected=f"{len(HOSTILE)} of {len(HOSTILE)} exact"
+    )
     assert not wrong, f"{', '.join(wrong)} did not arrive exactly"
 
 
@@ -113,7 +122,8 @@ def test_cancel_stops_the_job(tiny_jobs: TinyJobs, evidence: Notes) -> None:
 
 @requirement("CONF-09")
 def test_launch_id_makes_one_job(tiny_jobs: TinyJobs, evidence: Notes) -> None:
-    """Of two submissions at the same instant under one launch ID, one makes a job; the other is refused or led to it."""
+    """Of two submissions at the same instant under one launch ID, one makes a job; the other is refused or led to
+    it."""
     submission = tiny_jobs.submission("sleep 2")
     placed: list[str] = []
     refused: list[str] = []
@@ -129,7 +139,9 @@ def test_launch_id_makes_one_job(tiny_jobs: TinyJobs, evidence: Notes) -> None:
         thread.start()
     for thread in threads:
         thread.join(timeout=30)
-    evidence(found=f"{len(set(placed))} job, {len(refused)} refused", expected="1 job", refusal="; ".join(refused) or None)
+    evidence(
+        found=f"{len(set(placed))} job, {len(refused)} refused", expected="1 job", refusal="; ".join(refused) or None
+    )
     assert len(placed) + len(refused) == 2, "a submission did not come back within 30 s"
     assert len(set(placed)) == 1, f"{len(set(placed))} jobs were made under one launch ID"
 
@@ -139,7 +151,9 @@ def test_signal_is_told(tiny_jobs: TinyJobs, evidence: Notes) -> None:
     """A job that is killed by SIGKILL ends in Error with exit code 137."""
     status = tiny_jobs.run("sh -c 'kill -9 $$'; exit $?").seen[-1]
     evidence(found=f"{status.state.value}, exit code {status.exit_code}", expected="Error, exit code 137")
-    assert (status.state, status.exit_code) == (JobState.ERROR, 137), f"ended {status.state.value} with exit code {status.exit_code}"
+    assert (status.state, status.exit_code) == (JobState.ERROR, 137), (
+        f"ended {status.state.value} with exit code {status.exit_code}"
+    )
 
 
 @requirement("CONF-11")
@@ -148,7 +162,10 @@ def test_failing_preflight_never_starts_the_command(tiny_jobs: TinyJobs, evidenc
     nonce = "conf-fails"
     preflight = build_preflight([PathQuestion("missing", "/gonogo/no/such/path")], nonce)
     job = tiny_jobs.run("echo the-command-started", preflight=preflight, nonce=nonce)
-    evidence(found=f"{job.seen[-1].state.value}, exit code {job.seen[-1].exit_code}", expected="Error, the command not started")
+    evidence(
+        found=f"{job.seen[-1].state.value}, exit code {job.seen[-1].exit_code}",
+        expected="Error, the command not started",
+    )
     assert b"the-command-started" not in job.output(), "the command started although its preflight failed"
     assert job.seen[-1].state is JobState.ERROR, f"the job ended {job.seen[-1].state.value}"
 
