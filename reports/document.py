@@ -125,7 +125,8 @@ def _probe(probe: ProbeTrace) -> dict[str, Any]:
 def _json_fault(text: str, error: json.JSONDecodeError) -> str:
     if not text.strip():
         return "is empty"
-    if text.lstrip().startswith("{") and error.pos >= len(text.rstrip()) - 1:
+    text = text.strip()
+    if text.startswith("{") and (not text.endswith("}") or error.pos >= len(text)):
         return f"is cut short: the JSON ends unfinished at line {error.lineno}"
     return f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
 

@@ -15,10 +15,10 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 from markupsafe import Markup
 
-from gonogo.reports.compare import Changes, compare
+from gonogo.reports.compare import compare
 from gonogo.reports.document import digest
 from gonogo.reports.plain import cut, one_line, visible
-from gonogo.reports.rows import Row, Severity, State
+from gonogo.reports.rows import Row, Severity
 from gonogo.reports.timeline import timeline
 from gonogo.reports.view import STATE_WORDS, View, arrange, is_command, title
 
@@ -56,36 +56,28 @@ def to_html(document: Mapping[str, Any], previous: Mapping[str, Any] | None = No
     platform.
     """
     changes = compare(previous, document) if previous is not None else None
+    view = arrange(document)
+    fixed = {
+        "view": view,
+        "title": title(document),
+        "sign": _SIGNS.get(view.verdict, ""),
+        "version": document["suite"].get("version", ""),
+        "json_digest": digest(document),
+        "timeline": timeline(view.probes),
+        "changes": changes,
+        "words": STATE_WORDS,
+        "advisory": Severity.ADVISORY,
+        "style": _style(),
+        "is_command": is_command,
+        "shown_above": _shown_above(view),
+        "ends_soon": lambda row: _ends_soon(row, document["started"]),
+    }
     page = ""
     for limits in _STEPS:
-        page = _page(document, changes, limits)
+        page = _template().render(fixed, show=_Shown(limits), limits=limits)
         if len(page.encode("utf-8")) <= LIMIT:
             break
     return page
-
-
-def _page(document: Mapping[str, Any], changes: Changes | None, limits: _Limits) -> str:
-    view = arrange(document)
-    return _template().render(
-        view=view,
-        title=title(document),
-        sign=_SIGNS.get(view.verdict, ""),
-        started=document["started"],
-        valid_until=document.get("valid_until"),
-        version=document["suite"].get("version", ""),
-        json_digest=digest(document),
-        timeline=timeline(view.probes),
-        changes=changes,
-        show=_Shown(limits),
-        words=STATE_WORDS,
-        State=State,
-        Severity=Severity,
-        style=_style(),
-        limits=limits,
-        is_command=is_command,
-        shown_above=_shown_above(view),
-        ends_soon=lambda row: _ends_soon(row, document["started"]),
-    )
 
 
 def _shown_above(view: View) -> set[str]:
@@ -112,17 +104,17 @@ class _Shown:
 
     def line(self, text: object) -> str:
         """A field in one line."""
-        return cut(one_line(str(text)), self._limits.field)
+        return one_line(cut(str(text), self._limits.field))
 
     def block(self, text: object) -> str:
         """A field that keeps its lines: a remedy."""
-        return cut(visible(str(text)).strip("\n"), 4 * self._limits.field)
+        return visible(cut(str(text).strip("\n"), 4 * self._limits.field))
 
     def evidence(self, row: Row) -> list[tuple[str, str]]:
         """The row's evidence as (name, text), cut to what is left of the page's share."""
         pieces = []
         for piece in row.evidence:
-            text = cut(visible(piece.text), min(self._limits.evidence, max(self._left, 0)))
+            text = visible(cut(piece.text, min(self._limits.evidence, max(self._left, 0))))
             self._left -= len(text)
             pieces.append((self.line(piece.name), text))
         return pieces

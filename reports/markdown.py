@@ -29,7 +29,7 @@ def to_markdown(document: Mapping[str, Any]) -> str:
 
 def escaped(text: str, limit: int = 2000) -> str:
     """One line of text in which Markdown and HTML see nothing to act on."""
-    text = cut(one_line(text), limit)
+    text = one_line(cut(text, limit))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = re.sub(r"([\\`*_{}\[\]()#+!|~$])", r"\\\1", text)
     text = re.sub(r"@(?=\w)", "@\u2060", text)  # no mention of a person who happens to be called so
@@ -38,7 +38,7 @@ def escaped(text: str, limit: int = 2000) -> str:
 
 def fenced(text: str, limit: int = 4000) -> str:
     """A code block that its own content cannot end."""
-    text = cut(visible(text).strip("\n"), limit)
+    text = visible(cut(text.strip("\n"), limit))
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{text}\n{fence}"

@@ -89,6 +89,12 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """The text without secrets."""
+        hidden = self._once(text)
+        while hidden != text:  # hiding one secret may free the edge of a short one beside it
+            text, hidden = hidden, self._once(hidden)
+        return hidden
+
+    def _once(self, text: str) -> str:
         if self._known is not None:
             text = self._known.sub(self._replacement, text)
         for pattern, replacement in _SHAPES:

@@ -102,7 +102,7 @@ class _Paper:
         """`lead` stands before the first line, later lines hang below the text."""
         hanging = indent + " " * len(lead)
         self._lines += textwrap.wrap(
-            cut(one_line(text), limit),
+            one_line(cut(text, limit)),
             width=self._width,
             initial_indent=indent + lead,
             subsequent_indent=hanging,
@@ -112,7 +112,7 @@ class _Paper:
 
     def verbatim(self, text: str, indent: str, lead: str) -> None:
         """Text to copy: never wrapped."""
-        for number, part in enumerate(cut(visible(text).strip(), 4 * _LONGEST).split("\n")):
+        for number, part in enumerate(visible(cut(text.strip(), 4 * _LONGEST)).split("\n")):
             self._lines.append(f"{indent}{lead if number == 0 else ' ' * len(lead)}{part}".rstrip())
 
     def _painted(self, text: str, code: str) -> str:
