@@ -135,7 +135,7 @@ def _without_echoes(faults: list[JobFault], known: list[JobFault]) -> list[JobFa
 
 
 def _in_order(faults: list[JobFault], file: str | None) -> list[JobFault]:
-    return sorted(faults, key=lambda fault: (fault.file != file, fault.line, fault.column))
+    return sorted(faults, key=lambda fault: (fault.file != file, not fault.line, fault.line, fault.column))
 
 
 def _clear_secret_notes(root: MappingNode, file: str | None) -> list[str]:

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gonogo.jobs.faults import JobFault
+from gonogo.jobs.fields import shown
 from gonogo.jobs.files import printable
 from gonogo.jobs.nodes import Entry, Node, Place, Scalar
 from gonogo.jobs.nodes import Mapping as MappingNode
 from gonogo.jobs.nodes import Sequence as SequenceNode
+from gonogo.jobs.secrets import looks_secret
 from gonogo.jobs.yaml_reader import read_value
 
 _MAX_PARTS = 20
@@ -50,7 +52,7 @@ def apply_overrides(root: MappingNode, overrides: Sequence[str]) -> Edits:
     for override in overrides:
         key, equals, text = printable(override).partition("=")
         parts = re.sub(r"\[(\d+)\]", r".\1", key.strip()).split(".")
-        origin = f"--set {key.strip()[:80]}"
+        origin = "--set" if looks_secret(override) and not equals else f"--set {key.strip()[:80]}"
         if not equals or not all(parts) or len(parts) > _MAX_PARTS:
             edits.faults.append(_fault(origin, "not of the form KEY=VALUE", "write one such as --set gpus=4"))
             continue
@@ -138,7 +140,7 @@ def _add_data(edits: Edits, key: str, option: str, texts: Sequence[str], fields:
         label, uri = _labelled(text)
         if not label or not uri:
             edits.faults.append(
-                _fault(option, f"'{text[:60]}' is not LABEL=URI", f"write one such as {option} data=/data")
+                _fault(option, f"{shown(text)} is not LABEL=URI", f"write one such as {option} data=/data")
             )
             continue
         entries = [_entry("name", Scalar(label, False, place)), _entry("uri", Scalar(uri, False, place))]

@@ -23,18 +23,18 @@ def job_schema() -> dict[str, Any]:
         "title": "gonogo job file",
         "description": "What shall run, and on which platforms it may. Any value may be written as ${VARIABLE}.",
     }
-    schema: dict[str, Any] = _without_titles({**made, **head})
+    schema: dict[str, Any] = _without_noise({**made, **head})
     schema["title"] = head["title"]
     return schema
 
 
-def _without_titles(node: Any) -> Any:
-    """pydantic repeats each key as a title, which only makes the file longer."""
+def _without_noise(node: Any) -> Any:
+    """Without titles, which repeat the key, and defaults, which pydantic's versions place differently."""
     if isinstance(node, list):
-        return [_without_titles(item) for item in node]
+        return [_without_noise(item) for item in node]
     if not isinstance(node, dict):
         return node
-    return {key: _without_titles(item) for key, item in node.items() if key != "title" or not isinstance(item, str)}
+    return {key: _without_noise(item) for key, item in node.items() if key not in ("title", "default")}
 
 
 def schema_text() -> str:

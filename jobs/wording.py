@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -13,6 +13,8 @@ from gonogo.jobs.faults import JobFault
 from gonogo.jobs.model import Job
 from gonogo.jobs.nodes import Key, Mapping, Node, Place, Sequence, dotted
 
+#: Naming the nearest key takes a moment each: a file of another kind must not take minutes.
+MAX_FAULTS = 200
 _MESSAGES = {
     "missing": "this key is missing",
     "list_type": "must be a list",
@@ -25,7 +27,12 @@ _HINTS = {"list_type": "begin each entry with '- '", "dict_type": "write NAME: V
 
 def faults_of(error: ValidationError, root: Node, model: type[BaseModel] = Job) -> list[JobFault]:
     """One fault for each of pydantic's errors. No input value gets into a message here."""
-    return [_fault(details, root, model) for details in error.errors(include_url=False)]
+    errors = error.errors(include_url=False)
+    faults = [_fault(details, root, model) for details in errors[:MAX_FAULTS]]
+    if len(errors) > MAX_FAULTS:
+        more = f"and {len(errors) - MAX_FAULTS} more faults: is this a job file?"
+        faults.append(JobFault("JOB-01", root.place.file, 0, 0, "", more))
+    return faults
 
 
 def _fault(details: ErrorDetails, root: Node, model: type[BaseModel]) -> JobFault:
@@ -93,7 +100,8 @@ def _section_at(model: type[BaseModel], path: tuple[Key, ...]) -> type[BaseModel
 
 def _section_in(annotation: Any) -> type[BaseModel] | None:
     """The section that an annotation such as `list[Input]` or `Docker | None` is about."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    # Python 3.10 takes list[Input] for a class; get_origin tells them apart.
+    if get_origin(annotation) is None and isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in get_args(annotation) if (found := _section_in(part))), None)
 
