@@ -1,0 +1,6 @@
+"""The sample runs are those of the unit tests."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "unit" / "reports"))
