@@ -6,7 +6,7 @@ import sys
 import time
 
 EPOCHS = 10
-STEPS_PER_EPOCH = 200
+STEPS_PER_EPOCH = 20
 LEARNING_RATE = 0.02
 PAUSE_SECONDS = 0.3
 

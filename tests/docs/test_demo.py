@@ -1,0 +1,113 @@
+"""`make demo`, in a copy of the checkout, on a machine without GPU, Docker and credentials."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 180.0
+
+
+def tracked_files() -> list[str]:
+    """What a clone would hold, with the changes of the work tree."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).exists()]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    copy = tmp_path / "checkout"
+    for name in tracked_files():
+        target = copy / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, target)
+    return copy
+
+
+def seeded_environment(checkout: Path) -> None:
+    """A .venv that sees this environment's packages, so that the installation needs no network."""
+    subprocess.run([sys.executable, "-m", "venv", str(checkout / ".venv")], check=True, timeout=SECONDS)
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    site = checkout / ".venv" / "lib" / version / "site-packages"
+    (site / "seed.pth").write_text(sysconfig.get_path("purelib") + "\n")
+
+
+def make(checkout: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    home = checkout.parent / "home"
+    home.mkdir(exist_ok=True)
+    environment = {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}/usr/bin:/bin",
+        "HOME": str(home),
+        "PIP_NO_BUILD_ISOLATION": "0",  # pip reads the variable as 'no isolation' when it is 0
+        "PIP_NO_INDEX": "1",
+        **more,
+    }
+    return subprocess.run(
+        ["make", "-C", str(checkout), "--no-print-directory", *arguments],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+
+
+def test_demo_runs_and_leaves_the_report(checkout: Path) -> None:
+    seeded_environment(checkout)
+    done = make(checkout, "demo")
+    assert done.returncode == 0, done.stdout
+    report = checkout / "readiness.html"
+    assert f"The report: {report}" in done.stdout
+    assert "GO" in report.read_text(encoding="utf-8")
+    assert "epoch 10/10" in done.stdout, "the job was not followed to its end"
+    model = json.loads((checkout / "demo-results" / "model.json").read_text())
+    assert model["slope"] == pytest.approx(2.39, abs=0.01)
+
+    again = make(checkout, "demo")
+    assert again.returncode == 0, "a second demo must work as well\n" + again.stdout
+
+
+def test_demo_is_refused_when_its_input_is_gone(checkout: Path) -> None:
+    seeded_environment(checkout)
+    (checkout / "examples" / "demo" / "points.csv").unlink()
+    done = make(checkout, "demo")
+    assert done.returncode != 0, done.stdout
+    assert "NO-GO" in done.stdout
+    assert not (checkout / "demo-results" / "model.json").exists()
+    assert "NO-GO" in (checkout / "readiness.html").read_text(encoding="utf-8")
+
+
+def test_an_old_python_is_named(checkout: Path) -> None:
+    fake = checkout.parent / "python3"
+    fake.write_text("#!/bin/sh\nexit 1\n")
+    fake.chmod(0o755)
+    done = make(checkout, "demo", f"PYTHON={fake}")
+    assert done.returncode != 0
+    assert f"needs Python 3.10 or newer as '{fake}'" in done.stdout
+
+
+def test_a_python_without_venv_says_what_to_install(checkout: Path) -> None:
+    fake = checkout.parent / "python3"
+    fake.write_text(f'#!/bin/sh\ncase "$*" in *ensurepip*) exit 1;; esac\nexec {sys.executable} "$@"\n')
+    fake.chmod(0o755)
+    done = make(checkout, "demo", f"PYTHON={fake}")
+    assert done.returncode != 0
+    assert "apt-get install python3-venv" in done.stdout
+
+
+def test_help_is_the_default(checkout: Path) -> None:
+    done = make(checkout)
+    assert done.returncode == 0
+    assert {line.split()[1] for line in done.stdout.splitlines()} >= {"demo", "test", "lint", "types", "bench", "clean"}
