@@ -6,11 +6,15 @@ import difflib
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date
 
+from gonogo.jobs.expand import is_shell_text
 from gonogo.jobs.faults import JobFault
-from gonogo.jobs.model import Job
+from gonogo.jobs.model import PLATFORM_SECTIONS, Job
+from gonogo.jobs.nodes import Node, Scalar, dotted, walk
 from gonogo.jobs.secrets import is_secret_name, looks_secret
 from gonogo.jobs.shelltext import names_used, unset_names
 
+#: Where a file gives values that the job or a launcher uses as they are.
+_SECTIONS_WITH_VALUES = ("env", *PLATFORM_SECTIONS)
 _NO_LINES: Mapping[str, int] = {}
 
 
@@ -93,14 +97,23 @@ def _secret_advice(job: Job) -> list[str]:
     return [f"env.{name}: also named in credentials; env wins" for name in both]
 
 
-def clear_secrets(env: Mapping[str, str]) -> list[str]:
-    """Names in a file's `env` whose values, as written, are secrets in clear. `env` must not be expanded yet."""
+def clear_secrets(root: Node) -> list[str]:
+    """Dotted keys of values that are secrets in clear, as the file has them. `root` must not be expanded yet."""
     return [
-        name
-        for name, text in env.items()
-        if "${" not in text
-        and (looks_secret(text) or (is_secret_name(name) and len(text) >= 8 and not text.startswith("/")))
+        dotted(path)
+        for path, _, node in walk(root)
+        if isinstance(node, Scalar)
+        and isinstance(path[-1], str)
+        and path[0] in _SECTIONS_WITH_VALUES
+        and not is_shell_text(path)
+        and _is_clear_secret(path[-1], node.text)
     ]
+
+
+def _is_clear_secret(name: str, text: str) -> bool:
+    if "${" in text:
+        return False
+    return looks_secret(text) or (is_secret_name(name) and len(text) >= 8 and not text.startswith("/"))
 
 
 def _gpu_advice(job: Job) -> list[str]:

@@ -24,7 +24,7 @@ from gonogo.jobs.faults import JobFault, JobFileError
 from gonogo.jobs.files import printable, read_small_file
 from gonogo.jobs.model import Job
 from gonogo.jobs.nodes import Mapping as MappingNode
-from gonogo.jobs.nodes import Node, Place, Scalar, dotted, to_fields, to_plain, walk
+from gonogo.jobs.nodes import Node, Place, dotted, to_fields, to_plain, walk
 from gonogo.jobs.nodes import Sequence as SequenceNode
 from gonogo.jobs.overrides import AdHoc, apply_ad_hoc, apply_overrides
 from gonogo.jobs.placeholders import placeholder_faults
@@ -139,13 +139,10 @@ def _in_order(faults: list[JobFault], file: str | None) -> list[JobFault]:
 
 
 def _clear_secret_notes(root: MappingNode, file: str | None) -> list[str]:
-    env = root.get("env")
-    if not isinstance(env, MappingNode):
-        return []
-    written = {entry.key: entry.value.text for entry in env.entries if isinstance(entry.value, Scalar)}
+    place = file or "the options"
     return [
-        f"env.{name}: a secret stands in clear in {file or 'the options'}; write ${{{name}}} or name it in credentials"
-        for name in clear_secrets(written)
+        f"{key}: a secret stands in clear in {place}; write ${{VARIABLE}}, or name it in credentials"
+        for key in clear_secrets(root)
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -83,10 +83,23 @@ def secret_names(job: Job, environment: Mapping[str, str]) -> set[str]:
 
 
 def secret_values(job: Job, environment: Mapping[str, str]) -> set[str]:
-    """The values behind `secret_names`, for masking; values under four characters would mask ordinary words."""
+    """The values behind `secret_names` and those in platform sections, for masking.
+
+    Values under four characters are left out: they would mask ordinary words.
+    """
     names = secret_names(job, environment)
     found = {source[name] for name in names for source in (environment, job.env) if name in source}
+    for section in (job.brev, job.lepton, job.slurm, job.skypilot, job.nemo):
+        found |= set(_secrets_below(section or {}))
     return {value for value in found if len(value) >= 4}
+
+
+def _secrets_below(section: Mapping[str, object]) -> Iterator[str]:
+    for name, value in section.items():
+        if isinstance(value, Mapping):
+            yield from _secrets_below(value)
+        elif isinstance(value, str) and (is_secret_name(name) or looks_secret(value)):
+            yield value
 
 
 def credential_fault(value: str) -> str:

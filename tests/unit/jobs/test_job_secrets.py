@@ -78,6 +78,13 @@ def test_names_and_values_of_a_job() -> None:
     assert not {"ab", "plain", "x"} & values
 
 
+def test_values_in_platform_sections_are_masked_too() -> None:
+    job = Job(
+        slurm={"hf_token": "canary-a", "env_vars": {"WANDB_API_KEY": "canary-b", "N": "4444"}, "time": "10:30:00"}
+    )
+    assert secret_values(job, {}) == {"canary-a", "canary-b"}
+
+
 @pytest.mark.parametrize(
     ("value", "fault"),
     [

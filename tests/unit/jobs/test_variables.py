@@ -95,6 +95,8 @@ def test_ordinary_words_are_let_pass(tmp_path: Path, text: str) -> None:
         ("env: {A: '${EMPTY}'}", "env.A: the environment variable EMPTY is set but empty"),
         ("env: {HF_TOKEN: hf_abcdefghijklmnopqrst}", "env.HF_TOKEN: a secret stands in clear"),
         ("env: {DB_PASSWORD: hunter2hunter2}", "env.DB_PASSWORD: a secret stands in clear"),
+        ("slurm: {hf_token: hunter2hunter2}", "slurm.hf_token: a secret stands in clear"),
+        ("slurm: {env_vars: {X: hf_abcdefghijklmnopqrst}}", "slurm.env_vars.X: a secret stands in clear"),
         ("gpus: 2\ndocker: {gpu_ids: [0]}", "docker.gpu_ids names 1 GPU(s), gpus is 2"),
         ("env: {A: x}\ncredentials: [A]", "env.A: also named in credentials"),
     ],
