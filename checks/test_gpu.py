@@ -128,7 +128,7 @@ def test_gpus_are_free(job: Job | None, node_gpus: GpuAnswer | None, evidence: N
     if node_gpus is None:
         return
     used = _used(job, node_gpus)
-    busy = gpus.processes_on(node_gpus, used)
+    busy = gpus.processes_on(node_gpus, used)  # raises where the driver would not list them
     evidence(found=f"{len(busy)} processes", expected="none", chosen=", ".join(str(gpu.index) for gpu in used))
     if not busy:
         return
@@ -152,7 +152,7 @@ def test_gpus_are_healthy(job: Job | None, node_gpus: GpuAnswer | None, evidence
 def test_torch_sees_the_gpus(job: Job, node_torch: TorchAnswer, evidence: Notes) -> None:
     """torch.cuda in the job's interpreter sees the GPUs and has kernels for them."""
     evidence(
-        found=f"{node_torch.device_count} GPUs, torch {node_torch.torch_version}, CUDA {node_torch.cuda_version or 'none'}",
+        found=f"{node_torch.device_count} GPUs, torch {node_torch.torch_version}, CUDA {node_torch.cuda_version or '-'}",
         expected=f"{max(job.gpus, 1)} GPUs",
         interpreter=node_torch.interpreter,
         compiled=" ".join(node_torch.architectures),

@@ -1,4 +1,5 @@
-"""How asking a target can go wrong. A transport fault is never an assertion: each kind has its own class and keeps the tool's words."""
+"""How asking a target can go wrong. A transport fault is never an assertion: each kind has its own class and keeps
+the tool's words."""
 
 from __future__ import annotations
 
