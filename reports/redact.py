@@ -41,14 +41,14 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, flags), replacement)
     for pattern, flags, replacement in (
         (r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|\Z)", re.DOTALL, _HIDDEN),
-        (r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", 0, _HIDDEN),  # JSON Web Token
+        (r"\beyJ[\w-]{8,1000}\.[\w-]{8,}\.[\w-]*", 0, _HIDDEN),  # JSON Web Token
         (r"\bhf_[A-Za-z0-9]{16,}", 0, _HIDDEN),  # Hugging Face
-        (r"(?<![\w-])nvapi-[\w-]{16,}", 0, _HIDDEN),  # NGC
+        (r"\bnvapi-[\w-]{16,}", 0, _HIDDEN),  # NGC
         (r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b", 0, _HIDDEN),  # AWS access key ID
-        (r"(?<![\w-])(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,})", 0, _HIDDEN),
-        (r"(?<![\w-])sk-(?:(?:proj|ant|svcacct)-[\w-]{20,}|[A-Za-z0-9]{32,})", 0, _HIDDEN),
-        (r"(?<![\w-])xox[abprs]-[A-Za-z0-9-]{10,}", 0, _HIDDEN),  # Slack
-        (r"(?<![\w-])AIza[\w-]{30,}", 0, _HIDDEN),  # Google
+        (r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,})", 0, _HIDDEN),
+        (r"\bsk-(?:(?:proj|ant|svcacct)-[\w-]{20,}|[A-Za-z0-9]{32,})", 0, _HIDDEN),
+        (r"\bxox[abprs]-[A-Za-z0-9-]{10,}", 0, _HIDDEN),  # Slack
+        (r"\bAIza[\w-]{30,}", 0, _HIDDEN),  # Google
         (r"(\bauthorization[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token)\s+)[^\s\"'\[]+", re.I, rf"\1{_HIDDEN}"),
         (r"(\bbearer\s+)(?=[\w.~+/=-]*\d)[\w.~+/=-]{16,}", re.I, rf"\1{_HIDDEN}"),
         (r"(://[^\s/:@?#\"'<>]*:)(?!\[secret)[^\s/\"<>]+(?=@)", 0, rf"\1{_HIDDEN}"),  # user:password@host

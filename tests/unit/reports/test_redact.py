@@ -51,6 +51,7 @@ def test_each_spelling_of_a_known_value_is_hidden(form: str) -> None:
     [
         ("login hf_" + "aB3" * 12, "aB3aB3"),
         ("key nvapi-" + "x-_9" * 12, "x-_9"),
+        ("prefix-eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0xx.c2ln", "c2ln"),
         ("AKIA" + "Q7" * 8, "Q7Q7"),
         ("ASIA" + "Q7" * 8, "Q7Q7"),
         ("Authorization: Bearer abc", "abc"),
