@@ -150,8 +150,8 @@ def parse_preflight(output: bytes, nonce: str) -> PreflightResult:
     return PreflightResult(done, passed, results)
 
 
-_BEGIN = re.compile(rb"^" + PREFIX.encode() + rb" [0-9A-Za-z]+ ")
-_END = re.compile(rb"^" + PREFIX.encode() + rb" [0-9A-Za-z]+ preflight (?:passed|failed) ")
+_BEGIN = re.compile(rb"^" + PREFIX.encode() + rb" [0-9A-Za-z-]+ ")
+_END = re.compile(rb"^" + PREFIX.encode() + rb" [0-9A-Za-z-]+ preflight (?:passed|failed) ")
 
 
 def strip_preflight(stream: Iterable[bytes]) -> Iterator[bytes]:

@@ -89,7 +89,7 @@ def target_program(name: str) -> bytes:
 def render(questions: Sequence[Question], nonce: str) -> bytes:
     """The sh program that asks all questions, for `sh -s` or standard input of `sh`.
 
-    `nonce` (letters and digits) marks the answers and names the files that writing is tried with.
+    `nonce` (letters, digits, hyphens) marks the answers and names the files that writing is tried with.
     """
     return program([*asking(questions, nonce), call("gng_say", "end", "answers", len(questions))], questions, nonce)
 
@@ -98,8 +98,8 @@ def program(
     calls: Iterable[bytes], questions: Sequence[Question], nonce: str, functions: Sequence[str] = ("script.sh",)
 ) -> bytes:
     """The static functions and a main function of those calls, with the clean-up of the write questions."""
-    if not nonce.isalnum():
-        raise ValueError(f"nonce {nonce!r} must be letters and digits")
+    if not re.fullmatch("[0-9A-Za-z-]+", nonce):
+        raise ValueError(f"nonce {nonce!r} must be letters, digits and hyphens")
     lines = [
         b"gng_remove() {",
         b'[ -n "$gng_made" ] || return 0',
