@@ -41,7 +41,7 @@ def test_no_container_has_this_id(job_containers: list[ContainerFact], job: Job,
     running = [one for one in job_containers if one.running]
     evidence(found=", ".join(f"{one.name} ({one.status})" for one in job_containers) or "none", expected="none running")
     if running:
-        evidence.remedy(f"wait for it, or `gonogo cancel {job.id}`, or launch under another --id")
+        evidence.remedy(f"Wait for it, or `gonogo cancel {job.id}`, or launch under another --id")
     assert not running, f"container {running[0].name} of this ID is {running[0].status}"
     if job_containers:
         warn(f"stopped container {job_containers[0].name} has this ID; only `launch --replace` removes it")
@@ -56,7 +56,7 @@ def test_job_asks_only_for_what_docker_has(job: Job, platform_name: str, evidenc
         block("JOB-03", problems[0].message)
 
 
-@requirement("DOCK-07", remedy="remove {found} from `env` and `credentials` in the job file")
+@requirement("DOCK-07", remedy="Remove {found} from `env` and `credentials` in the job file")
 def test_environment_is_the_jobs_own(job: Job, evidence: Notes) -> None:
     """The container's environment holds nothing of the control plane's own."""
     foreign = control_plane_names([*job.env, *job.credentials])

@@ -22,7 +22,7 @@ def _used(job: Job | None, answer: GpuAnswer) -> list[Gpu]:
     return gpus.used_by_job(_visible(job, answer), job.gpus if job is not None else -1)
 
 
-@requirement("GPU-01", remedy="install a driver that meets {expected}")
+@requirement("GPU-01", remedy="Install a driver that meets {expected}")
 def test_driver_is_new_enough(minimums: gpus.Minimums, node_gpus: GpuAnswer | None, evidence: Notes) -> None:
     """The NVIDIA driver answers and meets the minimum."""
     if node_gpus is None:
@@ -37,7 +37,7 @@ def test_driver_is_new_enough(minimums: gpus.Minimums, node_gpus: GpuAnswer | No
 
 
 @requirement(
-    "GPU-02", remedy="install a driver whose CUDA level meets {expected}, or use a program built for an older CUDA"
+    "GPU-02", remedy="Install a driver whose CUDA level meets {expected}, or use a program built for an older CUDA"
 )
 def test_cuda_level_is_high_enough(minimums: gpus.Minimums, node_gpus: GpuAnswer | None, evidence: Notes) -> None:
     """The CUDA level that the driver reports meets the minimum."""
@@ -66,7 +66,7 @@ def test_container_toolkit_is_registered(minimums: gpus.Minimums, toolkit: Toolk
         raise toolkit.version_fault
     if not meets(minimum.bound, toolkit.version):
         evidence.remedy(
-            f"install the NVIDIA Container Toolkit {minimum.bound} on the docker host and restart the daemon"
+            f"Install the NVIDIA Container Toolkit {minimum.bound} on the docker host and restart the daemon"
         )
     assert meets(minimum.bound, toolkit.version), (
         f"NVIDIA Container Toolkit {toolkit.version} does not meet {minimum.bound}"
@@ -86,7 +86,7 @@ def test_smoke_container_sees_gpus(gpu_container: GpuContainer, evidence: Notes)
     assert gpu_container.gpus, "the container was started with the GPU request but lists no device"
 
 
-@requirement("GPU-05", remedy="ask for at most {found} GPUs, or choose a target with {expected}")
+@requirement("GPU-05", remedy="Ask for at most {found} GPUs, or choose a target with {expected}")
 def test_enough_gpus_are_visible(job: Job | None, visible_gpus: gpus.VisibleGpus, evidence: Notes) -> None:
     """As many devices as the job asks for are visible, and each ID that it names exists."""
     if not visible_gpus.asked:
@@ -95,7 +95,7 @@ def test_enough_gpus_are_visible(job: Job | None, visible_gpus: gpus.VisibleGpus
     found = len(visible_gpus.gpus)
     evidence(found=found, expected=wanted if wanted >= 0 else "all, at least 1")
     if visible_gpus.missing:
-        evidence.remedy("name devices that exist in `docker.gpu_ids` or CUDA_VISIBLE_DEVICES: nvidia-smi -L lists them")
+        evidence.remedy("Name devices that exist in `docker.gpu_ids` or CUDA_VISIBLE_DEVICES: nvidia-smi -L lists them")
     assert not visible_gpus.missing, f"no such device: {', '.join(visible_gpus.missing)}"
     assert found >= max(wanted, 1), f"{found} GPUs are visible, the job asks for {max(wanted, 1)}"
 

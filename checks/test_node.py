@@ -22,7 +22,7 @@ def test_program_and_packages_are_there(node_programs: ProgramFacts, evidence: N
     evidence(interpreter=node_programs.interpreter, packages=", ".join(node_programs.packages) or None)
     missing = [name for name, path in node_programs.programs.items() if not path]
     if missing:
-        evidence.remedy(f"install {missing[0]} on this node, or activate the environment that has it")
+        evidence.remedy(f"Install {missing[0]} on this node, or activate the environment that has it")
     assert not missing, f"not found on this node: {', '.join(missing)}"
     absent = [name for name, place in node_programs.packages.items() if not place]
     if absent:
@@ -30,7 +30,7 @@ def test_program_and_packages_are_there(node_programs: ProgramFacts, evidence: N
     assert not absent, f"{node_programs.interpreter} has no module {', '.join(absent)}"
 
 
-@requirement("NODE-02", remedy="set `processes` to at most {found}, or run on a node with more GPUs")
+@requirement("NODE-02", remedy="Set `processes` to at most {found}, or run on a node with more GPUs")
 def test_each_process_has_a_gpu(job: Job, visible_gpus: VisibleGpus, evidence: Notes) -> None:
     """There are at least as many visible GPUs as processes."""
     found = len(visible_gpus.gpus)

@@ -11,7 +11,7 @@ def _judge(answer: PortAnswer, port: str, key: str, free_port: int | None, evide
     holder = f" held by {answer.holder}" if answer.holder else ""
     evidence(found="free" if answer.free else f"busy{holder}", expected="free")
     proposal = f", or set `{key}` to {free_port}, which is free" if free_port else ""
-    evidence.remedy(f"stop what holds port {port}{' (' + answer.holder + ')' if answer.holder else ''}{proposal}")
+    evidence.remedy(f"Stop what holds port {port}{' (' + answer.holder + ')' if answer.holder else ''}{proposal}")
     assert answer.free, f"port {port} is in use{holder}"
 
 

@@ -63,31 +63,31 @@ def trouble(answer: GpuAnswer, host: str) -> Fault | None:
     if answer.trouble == "absent":
         return ToolMissing(
             f"nvidia-smi is not on the PATH of {host}",
-            remedy="install the NVIDIA driver there, or ask for no GPU with `gpus: 0`",
+            remedy="Install the NVIDIA driver there, or ask for no GPU with `gpus: 0`",
         )
     if answer.trouble == "mismatch":
         return Refused(
             f"the NVIDIA driver and its library on {host} have different versions",
             detail=detail,
-            remedy="reboot the host: a driver upgrade is waiting for it",
+            remedy="Reboot the host: a driver upgrade is waiting for it",
         )
     if answer.trouble == "no-driver":
         return Unreachable(
             f"nvidia-smi on {host} cannot talk to the driver",
             detail=detail,
-            remedy="load the driver (sudo modprobe nvidia) or install it for the running kernel",
+            remedy="Load the driver (sudo modprobe nvidia) or install it for the running kernel",
         )
     if answer.trouble == "no-devices":
         return NotFound(
             f"nvidia-smi finds no devices on {host}",
             detail=detail,
-            remedy="choose a host with GPUs, or ask for none with `gpus: 0`",
+            remedy="Choose a host with GPUs, or ask for none with `gpus: 0`",
         )
     if answer.trouble == "silent":
         return TimedOut(
             f"nvidia-smi on {host} did not answer in time",
             detail=detail,
-            remedy="see `dmesg | grep -i xid`: a GPU that fell off the bus makes it hang; reboot the host",
+            remedy="See `dmesg | grep -i xid`: a GPU that fell off the bus makes it hang; reboot the host",
         )
     if answer.trouble:
         return Garbled(f"nvidia-smi on {host} failed with exit code {answer.exit_code}", detail=detail)
@@ -156,7 +156,7 @@ def demand_memory_known(gpus: Sequence[Gpu]) -> None:
     if unknown:
         raise Garbled(
             f"GPU {unknown[0].index} ({unknown[0].name}) does not tell its memory",
-            remedy="attest the row with the memory that the device is known to have, or choose another device",
+            remedy="Attest the row with the memory that the device is known to have, or choose another device",
         )
 
 
