@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from gonogo.fixtures.outcomes import Notes
 from gonogo.fixtures.requirement import requirement, warn
 from gonogo.jobs.model import Job
 from gonogo.jobs.sizes import format_size
 from gonogo.platforms import gpus
-from gonogo.platforms.docker.gpu import GpuContainer, ToolkitFacts
 from gonogo.platforms.probe.answers import Gpu, GpuAnswer, TorchAnswer
 from gonogo.platforms.versions import meets
+
+if TYPE_CHECKING:
+    from gonogo.platforms.docker.gpu import GpuContainer, ToolkitFacts
 
 
 def _visible(job: Job | None, answer: GpuAnswer) -> list[Gpu]:

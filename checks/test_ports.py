@@ -7,25 +7,21 @@ from gonogo.fixtures.requirement import requirement
 from gonogo.platforms.probe.answers import PortAnswer
 
 
-def _judge(answer: PortAnswer, port: str, key: str, free_port: int | None, evidence: Notes) -> None:
-    holder = f" held by {answer.holder}" if answer.holder else ""
-    evidence(found="free" if answer.free else f"busy{holder}", expected="free")
-    proposal = f", or set `{key}` to {free_port}, which is free" if free_port else ""
-    evidence.remedy(f"Stop what holds port {port}{' (' + answer.holder + ')' if answer.holder else ''}{proposal}")
-    assert answer.free, f"port {port} is in use{holder}"
+def _judge(answer: PortAnswer, key: str, evidence: Notes) -> None:
+    holder = f" by {answer.holder}" if answer.holder else ""
+    proposal = f", or set `{key}` to {answer.proposal}, which is free" if answer.proposal else ""
+    evidence(found="free" if answer.free else f"held{holder}", expected="free", how=answer.how)
+    evidence.remedy(f"Stop what holds the port{proposal}")
+    assert answer.free, f"port {answer.port} is held{holder or ' by another process'}"
 
 
 @requirement("PORT-01")
-def test_rendezvous_port_is_free(
-    param: str, port_answers: dict[str, PortAnswer], free_port: int | None, evidence: Notes
-) -> None:
+def test_rendezvous_port_is_free(param: str, port_answers: dict[str, PortAnswer], evidence: Notes) -> None:
     """The port on which the processes will meet can be bound on this node."""
-    _judge(port_answers[param], param, "ports.master", free_port, evidence)
+    _judge(port_answers[param], "ports.master", evidence)
 
 
 @requirement("PORT-04")
-def test_published_port_is_free(
-    param: str, port_answers: dict[str, PortAnswer], free_port: int | None, evidence: Notes
-) -> None:
+def test_published_port_is_free(param: str, port_answers: dict[str, PortAnswer], evidence: Notes) -> None:
     """The host port that the job publishes is free on the docker host."""
-    _judge(port_answers[param], param.partition("/")[0], "ports.publish", free_port, evidence)
+    _judge(port_answers[param], "ports.publish", evidence)
