@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
+import lanes
 import pytest
 
 from .dockerd import Dockerd, missing_for_dockerd
 from .endpoints import refusing_port, silent_listener
 
 
-def demand_lane(lane: str, missing: str) -> None:
-    """Leave the test out where something is missing; with GONOGO_REQUIRE_LANES=1 fail it instead."""
-    if not missing:
-        return
-    if os.environ.get("GONOGO_REQUIRE_LANES") == "1":
-        pytest.fail(f"lane {lane} is required (GONOGO_REQUIRE_LANES=1): {missing}", pytrace=False)
-    pytest.skip(f"lane {lane} is left out: {missing}")
-
-
 @pytest.fixture(scope="session")
 def _shared_dockerd() -> Iterator[Dockerd]:
-    demand_lane("docker", missing_for_dockerd())
+    lanes.require("docker", missing_for_dockerd())
     daemon = Dockerd()
     try:
         daemon.start()
@@ -42,7 +33,7 @@ def docker_daemon(_shared_dockerd: Dockerd) -> Iterator[Dockerd]:
 @pytest.fixture(scope="module")
 def own_docker_daemon() -> Iterator[Dockerd]:
     """A daemon that the module's tests may stop, freeze, kill and restart; each leaves it running."""
-    demand_lane("docker", missing_for_dockerd())
+    lanes.require("docker", missing_for_dockerd())
     daemon = Dockerd()
     try:
         daemon.start()

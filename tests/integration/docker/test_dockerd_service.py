@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import docker
+import lanes
 import pytest
-
-from tests.services.dockerd import Dockerd, missing_for_dockerd
-from tests.services.fixtures import demand_lane
+from services.dockerd import Dockerd, missing_for_dockerd
 
 
 def test_images_are_what_they_say(docker_daemon: Dockerd) -> None:
@@ -24,7 +23,7 @@ def test_images_are_what_they_say(docker_daemon: Dockerd) -> None:
 
 
 def test_nothing_stays_behind() -> None:
-    demand_lane("docker", missing_for_dockerd())
+    lanes.require("docker", missing_for_dockerd())
     daemon = Dockerd()
     daemon.start()
     daemon.load_images()

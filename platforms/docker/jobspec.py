@@ -1,0 +1,186 @@
+"""A submission as the daemon will get it: one container's configuration, and the same as a `docker run` for a person.
+
+A string command is given to `/bin/sh -c`, a list is executed as it stands; the image's ENTRYPOINT is cleared in both.
+"""
+
+from __future__ import annotations
+
+import io
+import shlex
+import tarfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gonogo
+from gonogo.platforms.contract import Submission
+from gonogo.platforms.docker.binds import Bind, job_binds, writable_target
+from gonogo.platforms.docker.environment import container_environment, identity_variables
+from gonogo.platforms.docker.gpu import GpuRequest, gpu_request
+from gonogo.platforms.docker.identity import JobUser, job_user
+from gonogo.platforms.docker.labels import DIGEST, LAUNCH, VERSION, job_container_name, this_process
+from gonogo.platforms.faults import LaunchRefused
+from gonogo.platforms.probe.preflight import ENTRY
+
+#: `/dev/shm` where the job names no size: a bound on a file system in memory, not memory that is taken. Docker's own
+#: default of 64 MiB ends data loaders with a bus error.
+DEFAULT_SHM = 16 * 2**30
+#: NVIDIA's images ask for both: locked memory without bound, a stack of 64 MiB.
+LIMITS = (
+    {"Name": "memlock", "Soft": -1, "Hard": -1},
+    {"Name": "stack", "Soft": 67108864, "Hard": 67108864},
+)
+#: A launcher that was killed between create and start leaves a container that counts as nobody's after this, seconds.
+_START_SECONDS = 600.0
+_PREFLIGHT = "/.gonogo/preflight.sh"
+
+
+@dataclass(frozen=True)
+class JobSpec:
+    """Everything about the container but its secrets' names in the open."""
+
+    submission: Submission
+    user: JobUser
+    binds: tuple[Bind, ...]
+    home: str
+    gpus: GpuRequest
+    network: str
+
+    @property
+    def name(self) -> str:
+        return job_container_name(self.submission.launch_id)
+
+    @property
+    def image(self) -> str:
+        image = self.submission.job.image
+        if not image:
+            raise LaunchRefused("the job has no `image`", remedy="set `image` in the job file")
+        return image
+
+    @property
+    def argv(self) -> list[str]:
+        """The program and its arguments, without the preflight before them."""
+        command = self.submission.job.command
+        if not command:
+            raise LaunchRefused("the job has no `command`", remedy="set `command` in the job file")
+        return ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
+
+    @property
+    def shm(self) -> int:
+        return self.submission.job.requires.shm or DEFAULT_SHM
+
+    def environment(self) -> dict[str, str]:
+        """All of it, secrets as well: for the API's body only."""
+        identity = {**identity_variables(self.user.uid, self.home), **self.gpus.environment}
+        given = self.submission
+        return container_environment(given.environment, given.secrets, identity, given.job.gpus)
+
+    def labels(self) -> dict[str, str]:
+        return {
+            LAUNCH: self.submission.launch_id,
+            DIGEST: self.submission.job_digest,
+            VERSION: gonogo.__version__,
+            **this_process().labels(time.time() + _START_SECONDS),
+        }
+
+
+def job_spec(submission: Submission, network: str, *, tegra: bool = False) -> JobSpec:
+    """Settle user, binds, home and GPU request. Raises Refused where the user cannot be settled."""
+    user = job_user(submission.job)
+    binds = job_binds(submission.job)
+    writable = writable_target(binds)
+    home = f"{writable}/.gonogo/{submission.launch_id}/home" if writable else f"/tmp/gonogo-home-{user.uid}"
+    return JobSpec(submission, user, tuple(binds), home, gpu_request(submission.job, tegra=tegra), network)
+
+
+def container_config(spec: JobSpec) -> dict[str, Any]:
+    """The body of the engine's `POST /containers/create`. Secrets are in it, by its environment."""
+    job = spec.submission.job
+    argv = ["/bin/sh", "-c", ENTRY, _PREFLIGHT, *spec.argv] if spec.submission.preflight else spec.argv
+    return {
+        "Image": spec.image,
+        "Entrypoint": argv[:1],
+        "Cmd": argv[1:],
+        "Env": [f"{name}={value}" for name, value in spec.environment().items()],
+        "User": spec.user.text,
+        "Labels": spec.labels(),
+        "ExposedPorts": {f"{port.container}/{port.protocol}": {} for port in job.ports.publish},
+        **({"WorkingDir": job.workdir} if job.workdir else {}),
+        "HostConfig": {
+            "NetworkMode": spec.network,
+            "Mounts": [bind.mount() for bind in spec.binds],
+            "PortBindings": _port_bindings(spec),
+            "ShmSize": spec.shm,
+            "Ulimits": [dict(limit) for limit in LIMITS],
+            "GroupAdd": [str(group) for group in spec.user.groups],
+            "DeviceRequests": [dict(one) for one in spec.gpus.devices],
+            "RestartPolicy": {"Name": "no"},
+            "AutoRemove": bool(job.docker and job.docker.auto_remove),
+            **({"Runtime": spec.gpus.runtime} if spec.gpus.runtime else {}),
+        },
+    }
+
+
+def _port_bindings(spec: JobSpec) -> dict[str, list[dict[str, str]]]:
+    bindings: dict[str, list[dict[str, str]]] = {}
+    for port in spec.submission.job.ports.publish:
+        bindings.setdefault(f"{port.container}/{port.protocol}", []).append({"HostPort": str(port.host)})
+    return bindings
+
+
+def prepared_files(spec: JobSpec) -> bytes:
+    """A tar for the container's root: the job's home with its own owner, and the preflight where there is one."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as tar:
+        _add(tar, spec.home.lstrip("/"), None, 0o700, spec.user)
+        if spec.submission.preflight:
+            _add(tar, _PREFLIGHT.lstrip("/"), spec.submission.preflight, 0o644, JobUser(0, 0))
+    return data.getvalue()
+
+
+def _add(tar: tarfile.TarFile, name: str, content: bytes | None, mode: int, owner: JobUser) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.mode, entry.uid, entry.gid = tarfile.REGTYPE, mode, owner.uid, owner.gid
+    if content is None:
+        entry.type = tarfile.DIRTYPE
+    entry.size = len(content or b"")
+    tar.addfile(entry, io.BytesIO(content or b""))
+
+
+def command_line(spec: JobSpec) -> str:
+    """The equivalent `docker run`, one option a line. A secret is shown as `NAME=***`."""
+    job, secrets = spec.submission.job, spec.submission.secrets
+    options: list[Sequence[str]] = [("--detach",), ("--name", spec.name), ("--network", spec.network)]
+    options += [("--user", spec.user.text), *(("--group-add", str(group)) for group in spec.user.groups)]
+    options += [("--shm-size", str(spec.shm)), ("--ulimit", "memlock=-1"), ("--ulimit", "stack=67108864")]
+    options += [_mount_option(bind) for bind in spec.binds]
+    options += [("--publish", f"{port.host}:{port.container}/{port.protocol}") for port in job.ports.publish]
+    options += [("--workdir", job.workdir)] if job.workdir else []
+    options += [("--rm",)] if job.docker and job.docker.auto_remove else []
+    shown = {name: value for name, value in spec.environment().items() if name not in secrets}
+    options += [("--env", f"{name}={value}") for name, value in shown.items()]
+    labels: Mapping[str, str] = {LAUNCH: spec.submission.launch_id, DIGEST: spec.submission.job_digest}
+    options += [("--label", f"{name}={value}") for name, value in labels.items()]
+    lines = ["docker run", *(shlex.join(option) for option in options)]
+    lines += [f"--env {name}=***" for name in secrets]
+    if spec.gpus.devices or spec.gpus.runtime:
+        lines.append(spec.gpus.words)
+    argv = spec.argv
+    lines += [shlex.join(["--entrypoint", argv[0]]), shlex.join([spec.image, *argv[1:]])]
+    note = (
+        "# the in-job preflight runs first; the command starts only when it passes\n"
+        if spec.submission.preflight
+        else ""
+    )
+    return note + " \\\n  ".join(lines) + "\n"
+
+
+def _mount_option(bind: Bind) -> tuple[str, str]:
+    """`--mount` reads CSV: a field with a comma or a quote is quoted as there."""
+    fields = ["type=bind", f"source={bind.source}", f"target={bind.target}", *(["readonly"] if bind.read_only else [])]
+    return "--mount", ",".join(_csv(one) for one in fields)
+
+
+def _csv(field: str) -> str:
+    return '"' + field.replace('"', '""') + '"' if any(mark in field for mark in ',"\n') else field

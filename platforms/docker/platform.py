@@ -1,0 +1,214 @@
+"""The docker platforms' adapter: a daemon, reached by its endpoint, and the shell of the host that it runs on."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from gonogo.jobs.model import Job
+from gonogo.platforms.contract import Placed, Platform, Status, Submission
+from gonogo.platforms.docker import facts, follow, launch
+from gonogo.platforms.docker.connection import Connection, resolve_endpoint
+from gonogo.platforms.docker.container import ProbeSpec
+from gonogo.platforms.docker.errors import gpu_fault
+from gonogo.platforms.docker.gpu import GpuContainer, ToolkitFacts, gpu_request, seen_by_container, toolkit_facts
+from gonogo.platforms.docker.identity import job_user
+from gonogo.platforms.docker.inside import inside, outside
+from gonogo.platforms.docker.jobspec import DEFAULT_SHM, LIMITS, JobSpec, command_line, job_spec
+from gonogo.platforms.docker.pull import pull_image
+from gonogo.platforms.docker.smoke import SmokeImages
+from gonogo.platforms.docker.sweep import sweep_probes
+from gonogo.platforms.faults import Fault, LaunchLost, LaunchRefused, Refused
+from gonogo.platforms.gpus import trouble
+from gonogo.platforms.probe.answers import Answers
+from gonogo.platforms.probe.parse import parse
+from gonogo.platforms.probe.questions import GpuQuestion, Question
+from gonogo.platforms.probe.render import render
+from gonogo.platforms.settings import Settings
+from gonogo.platforms.shell import LocalShell, Shell
+
+
+@dataclass(frozen=True)
+class ContainerAnswers:
+    """What a probe container answered, and in which image. `own_image` says that it was the job's."""
+
+    answers: Answers
+    image: str
+    own_image: bool
+
+
+class DockerPlatform(Platform):
+    """`local-docker`: a daemon on this machine, whose host is asked by this machine's own shell."""
+
+    name = "local-docker"
+
+    def __init__(self, settings: Settings, job: Job | None, *, run_id: str = "") -> None:
+        self.settings = settings
+        self.job = job
+        self.run_id = run_id or secrets.token_hex(4)
+        self.endpoint = resolve_endpoint(settings.docker_host, os.environ)
+        self.connection = Connection(self.endpoint)
+        self.host: Shell = LocalShell("this machine")
+        self._info: facts.DaemonInfo | None = None
+        self._smoke = SmokeImages(
+            self.connection, settings.smoke_image.value, job.image if job else None, may_pull=settings.pull.value
+        )
+
+    # --- reaching and asking ---
+
+    @property
+    def address(self) -> str:
+        return self.endpoint.url
+
+    @property
+    def job_user(self) -> str:
+        """As whom the job runs, for a person. Raises Refused where it cannot be settled."""
+        return job_user(self.job).shown if self.job is not None else ""
+
+    def identity(self) -> str:
+        return f"docker {self.daemon_info().id}"
+
+    def daemon_info(self) -> facts.DaemonInfo:
+        """The daemon's version and info, asked anew. Raises Refused for the address of another machine."""
+        if not self.endpoint.is_local:
+            raise Refused(
+                f"{self.address} ({self.endpoint.origin}) is not a daemon of this machine",
+                remedy="--platform remote-docker, or name a local socket with --docker-host",
+            )
+        self._info = facts.daemon_info(self.connection)
+        return self._info
+
+    def network(self, name: str) -> facts.NetworkFact | None:
+        """The network of that name, None where the launch will create it."""
+        return facts.find_network(self.connection, name)
+
+    def containers_of(self, launch_id: str) -> list[facts.ContainerFact]:
+        """Containers of that launch, running or not."""
+        return facts.containers_of(self.connection, launch_id)
+
+    def image(self, reference: str) -> facts.ImageFact | None:
+        """The image if it is on the target."""
+        return facts.find_image(self.connection, reference)
+
+    def pull(self, reference: str, progress: Callable[[str], None] | None = None) -> None:
+        """Pull the image on the target, with a line for each step. Raises the registry's refusal as a Fault."""
+        pull_image(self.connection, reference, progress)
+
+    def ask(self, questions: Sequence[Question], *, deadline: float) -> Answers:
+        """All questions to the daemon's host, in one run of the probe script, as the user of this process."""
+        nonce = secrets.token_hex(8)
+        done = self.host.run(render(questions, nonce), deadline=deadline)
+        return parse(done.stdout, nonce, questions, self.host.target)
+
+    def ask_in_container(
+        self, questions: Sequence[Question], *, deadline: float, run_id: str | None = None
+    ) -> ContainerAnswers:
+        """All questions from inside one container, started with the job's user and limits.
+
+        Paths are the host's: each is bound by itself, read-only unless a question writes there. Name only paths that
+        the host has (docker stops at the first that is missing, then NotFound is raised).
+        """
+        mapped, binds = inside(questions)
+        nonce = secrets.token_hex(8)
+        user = job_user(self.job) if self.job is not None else None
+        spec = ProbeSpec(
+            image="",
+            program=render(mapped, nonce),
+            user=user.text if user else "",
+            groups=user.groups if user else (),
+            binds=binds,
+            shm=(self.job.requires.shm if self.job else None) or DEFAULT_SHM,
+            limits=LIMITS,
+        )
+        what = f"the probe script ({len(questions)} questions)"
+        image, done = self._smoke.run(spec, run_id=run_id or self.run_id, deadline=deadline, what=what)
+        answers = parse(done.stdout, nonce, mapped, f"a container of {image} on {self.address}")
+        own = self.job is not None and image == self.job.image
+        return ContainerAnswers(outside(answers, questions, mapped), image, own)
+
+    def toolkit(self, *, deadline: float = 10.0) -> ToolkitFacts:
+        """How the daemon serves GPU requests, and the toolkit's version on its host."""
+        return toolkit_facts(self._info or self.daemon_info(), self.host, deadline)
+
+    def gpu_container(self, *, deadline: float, run_id: str | None = None) -> GpuContainer:
+        """The devices that a container with the job's GPU request lists. Raises what daemon or nvidia-smi say."""
+        info = self._info or self.daemon_info()
+        request = gpu_request(self.job, tegra=info.tegra)
+        question, nonce = GpuQuestion(seconds=max(2, int(deadline) - 8)), secrets.token_hex(8)
+        spec = ProbeSpec(
+            image="",
+            program=render([question], nonce),
+            environment=request.environment,
+            gpus=request.devices,
+            runtime=request.runtime,
+        )
+        image, done = self._smoke.run(spec, run_id=run_id or self.run_id, deadline=deadline, what="nvidia-smi")
+        where = f"a container of {image} on {self.address}"
+        answer = parse(done.stdout, nonce, [question], where).gpu()
+        if answer.trouble not in ("", "absent"):
+            fault = gpu_fault(answer.error) or trouble(answer, where)
+            if fault is not None:
+                raise fault
+        return seen_by_container(answer, image, request)
+
+    def tiny_job_image(self) -> str | None:
+        """The image that probes run in. Raises where the target has none with a shell."""
+        image, _ = self._smoke.run(
+            ProbeSpec(image="", program=b":\n"), run_id=self.run_id, deadline=30.0, what="a look for a shell"
+        )
+        return image
+
+    def sweep(self, run_id: str | None = None) -> list[str]:
+        return sweep_probes(self.connection, run_id)
+
+    # --- launching ---
+
+    def render(self, submission: Submission) -> str:
+        """The equivalent `docker run` line."""
+        return command_line(self._spec(submission, tegra=False))
+
+    def submit(self, submission: Submission, progress: Callable[[str], None] | None = None) -> Placed:
+        """Pull the image where it is missing, make the network, create and start the container.
+
+        A container of this very launch (same ID, same job) that is there already is led to. Raises LaunchRefused or
+        LaunchLost.
+        """
+        try:
+            info = self._info or self.daemon_info()
+            spec = self._spec(submission, tegra=info.tegra)
+            if self.image(spec.image) is None:
+                self.pull(spec.image, progress)
+            return launch.start_job(self.connection, spec)
+        except (LaunchRefused, LaunchLost):
+            raise
+        except Fault as fault:  # before anything of the job was created
+            raise LaunchRefused(fault.message, detail=fault.detail, remedy=fault.remedy) from fault
+
+    def _spec(self, submission: Submission, *, tegra: bool) -> JobSpec:
+        return job_spec(submission, self.settings.docker_network.value, tegra=tegra)
+
+    def find(self, launch_id: str) -> Placed | None:
+        return launch.find_job(self.connection, launch_id)
+
+    def status(self, native_id: str) -> Status:
+        return follow.status_of(follow.inspect(self.connection, native_id)["State"])
+
+    def logs(self, native_id: str, *, tail: int | None = None, follow: bool = False) -> Iterator[bytes]:
+        return _read_logs(self.connection, native_id, tail=tail, follow=follow)
+
+    def arrival_output(self, native_id: str) -> bytes:
+        return b"".join(_read_logs(self.connection, native_id, tail=None, follow=False))
+
+    def cancel(self, native_id: str, *, grace: float = 10.0) -> Status:
+        return follow.cancel(self.connection, native_id, grace)
+
+    def release(self, native_id: str) -> None:
+        launch.remove_container(self.connection, native_id)
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+_read_logs = follow.read_logs
