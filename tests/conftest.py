@@ -5,22 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import lanes
 import pytest
 
 from gonogo.fixtures.run import asked_for
+from tests import lanes
 
 HERE = Path(__file__).parent
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Load the fixtures of the services. A preflight run from the checkout passes here too, and must not import their clients."""
+    """Load the fixtures of the services: not in a preflight run, which passes here too and must not import clients."""
     if not asked_for(config):
-        config.pluginmanager.import_plugin("services.fixtures")
+        config.pluginmanager.import_plugin("tests.services.fixtures")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A warning fails the test. Not set in pyproject.toml, which governs preflight runs as well: there it would make a NO-GO."""
+    """A warning fails the test. In pyproject.toml this would govern preflight runs too, and make a warning a NO-GO."""
     for item in items:
         if HERE in item.path.parents:
             # In front of the test's own marks, which may allow a warning.

@@ -1,4 +1,4 @@
-"""Fits a line to the points of a CSV file by gradient descent: a training job that any machine can run in a few seconds."""
+"""Fits a line to the points of a CSV file by gradient descent: a training job that runs anywhere in a few seconds."""
 
 import csv
 import json

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import sysconfig
@@ -12,26 +11,14 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.checkout import copy_of_checkout
+
 SECONDS = 180.0
-
-
-def tracked_files() -> list[str]:
-    """What a clone would hold, with the changes of the work tree."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
-    if listed.returncode:
-        pytest.skip("not a git checkout")
-    return [name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).exists()]
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    copy = tmp_path / "checkout"
-    for name in tracked_files():
-        target = copy / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(ROOT / name, target)
-    return copy
+    return copy_of_checkout(tmp_path / "checkout")
 
 
 def seeded_environment(checkout: Path) -> None:
