@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gonogo.fixtures.outcomes import Notes
 from gonogo.fixtures.requirement import block, requirement, warn
 from gonogo.jobs import rules
 from gonogo.jobs.model import Job
+from gonogo.jobs.sizes import format_size
 from gonogo.platforms.docker.environment import control_plane_names
-from gonogo.platforms.docker.facts import ContainerFact, DaemonInfo, NetworkFact
+from gonogo.platforms.docker.jobspec import DEFAULT_SHM, STACK
 from gonogo.platforms.settings import Settings
+
+if TYPE_CHECKING:
+    from gonogo.platforms.docker.facts import ContainerFact, DaemonInfo, NetworkFact
+    from gonogo.platforms.docker.platform import ContainerAnswers
 
 
 @requirement("DOCK-01")
@@ -45,6 +52,27 @@ def test_no_container_has_this_id(job_containers: list[ContainerFact], job: Job,
     assert not running, f"container {running[0].name} of this ID is {running[0].status}"
     if job_containers:
         warn(f"stopped container {job_containers[0].name} has this ID; only `launch --replace` removes it")
+
+
+@requirement("DOCK-04")
+def test_container_gets_memory_and_limits(
+    container_answers: ContainerAnswers, job: Job | None, evidence: Notes
+) -> None:
+    """/dev/shm, memlock and stack in a probe container are what the launch will ask for."""
+    node = container_answers.answers.node()
+    shm = (job.requires.shm if job is not None else None) or DEFAULT_SHM
+    limits = f"memlock {_limit(node.locked_memory)}, stack {_limit(node.stack)}"
+    evidence(found=f"/dev/shm {format_size(node.shm_size or 0)}, {limits}", image=container_answers.image)
+    evidence(expected=f"/dev/shm {format_size(shm)}, memlock unlimited, stack {_limit(STACK)}")
+    assert (node.shm_size or 0) >= shm, (
+        f"/dev/shm has {format_size(node.shm_size or 0)} in a container, not {format_size(shm)}"
+    )
+    assert node.locked_memory is None, f"memlock is {_limit(node.locked_memory)} in a container, not unlimited"
+    assert node.stack is None or node.stack >= STACK, f"the stack limit is {_limit(node.stack)} in a container"
+
+
+def _limit(size: int | None) -> str:
+    return "unlimited" if size is None else format_size(size)
 
 
 @requirement("DOCK-06")

@@ -155,7 +155,7 @@ def test_gpus_are_healthy(job: Job | None, node_gpus: GpuAnswer | None, evidence
 def test_torch_sees_the_gpus(job: Job, node_torch: TorchAnswer, evidence: Notes) -> None:
     """torch.cuda in the job's interpreter sees the GPUs and has kernels for them."""
     evidence(
-        found=f"{node_torch.device_count} GPUs, torch {node_torch.torch_version}, CUDA {node_torch.cuda_version or '-'}",
+        found=f"{node_torch.device_count} GPUs, torch {node_torch.torch_version}, CUDA {node_torch.cuda_version}",
         expected=f"{max(job.gpus, 1)} GPUs",
         interpreter=node_torch.interpreter,
         compiled=" ".join(node_torch.architectures),

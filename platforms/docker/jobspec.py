@@ -26,10 +26,12 @@ from gonogo.platforms.probe.preflight import ENTRY
 #: `/dev/shm` where the job names no size: a bound on a file system in memory, not memory that is taken. Docker's own
 #: default of 64 MiB ends data loaders with a bus error.
 DEFAULT_SHM = 16 * 2**30
+#: The stack limit in bytes that NVIDIA's images ask for.
+STACK = 64 * 2**20
 #: NVIDIA's images ask for both: locked memory without bound, a stack of 64 MiB.
 LIMITS = (
     {"Name": "memlock", "Soft": -1, "Hard": -1},
-    {"Name": "stack", "Soft": 67108864, "Hard": 67108864},
+    {"Name": "stack", "Soft": STACK, "Hard": STACK},
 )
 #: A launcher that was killed between create and start leaves a container that counts as nobody's after this, seconds.
 _START_SECONDS = 600.0
@@ -153,7 +155,7 @@ def command_line(spec: JobSpec) -> str:
     job, secrets = spec.submission.job, spec.submission.secrets
     options: list[Sequence[str]] = [("--detach",), ("--name", spec.name), ("--network", spec.network)]
     options += [("--user", spec.user.text), *(("--group-add", str(group)) for group in spec.user.groups)]
-    options += [("--shm-size", str(spec.shm)), ("--ulimit", "memlock=-1"), ("--ulimit", "stack=67108864")]
+    options += [("--shm-size", str(spec.shm)), ("--ulimit", "memlock=-1"), ("--ulimit", f"stack={STACK}")]
     options += [_mount_option(bind) for bind in spec.binds]
     options += [("--publish", f"{port.host}:{port.container}/{port.protocol}") for port in job.ports.publish]
     options += [("--workdir", job.workdir)] if job.workdir else []
