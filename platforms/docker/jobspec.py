@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import gonogo
+from gonogo.jobs.model import Job
 from gonogo.platforms.contract import Submission
 from gonogo.platforms.docker.binds import Bind, job_binds, writable_target
 from gonogo.platforms.docker.environment import container_environment, identity_variables
@@ -28,14 +29,17 @@ from gonogo.platforms.probe.preflight import ENTRY
 DEFAULT_SHM = 16 * 2**30
 #: The stack limit in bytes that NVIDIA's images ask for.
 STACK = 64 * 2**20
-#: NVIDIA's images ask for both: locked memory without bound, a stack of 64 MiB.
-LIMITS = (
-    {"Name": "memlock", "Soft": -1, "Hard": -1},
-    {"Name": "stack", "Soft": STACK, "Hard": STACK},
-)
+_STACK_LIMIT = {"Name": "stack", "Soft": STACK, "Hard": STACK}
+_MEMLOCK_LIMIT = {"Name": "memlock", "Soft": -1, "Hard": -1}
 #: A launcher that was killed between create and start leaves a container that counts as nobody's after this, seconds.
 _START_SECONDS = 600.0
 _PREFLIGHT = "/.gonogo/preflight.sh"
+
+
+def limits(job: Job | None) -> list[dict[str, Any]]:
+    """The limits that a container of the job is started with: the stack that NVIDIA's images ask for and, with GPUs,
+    locked memory without bound. A job without GPUs pins none, and some daemons may not grant it."""
+    return [dict(_STACK_LIMIT)] if job is not None and job.gpus == 0 else [dict(_MEMLOCK_LIMIT), dict(_STACK_LIMIT)]
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,7 @@ def container_config(spec: JobSpec) -> dict[str, Any]:
             "Mounts": [bind.mount() for bind in spec.binds],
             "PortBindings": _port_bindings(spec),
             "ShmSize": spec.shm,
-            "Ulimits": [dict(limit) for limit in LIMITS],
+            "Ulimits": limits(spec.submission.job),
             "GroupAdd": [str(group) for group in spec.user.groups],
             "DeviceRequests": [dict(one) for one in spec.gpus.devices],
             "RestartPolicy": {"Name": "no"},
@@ -155,7 +159,7 @@ def command_line(spec: JobSpec) -> str:
     job, secrets = spec.submission.job, spec.submission.secrets
     options: list[Sequence[str]] = [("--detach",), ("--name", spec.name), ("--network", spec.network)]
     options += [("--user", spec.user.text), *(("--group-add", str(group)) for group in spec.user.groups)]
-    options += [("--shm-size", str(spec.shm)), ("--ulimit", "memlock=-1"), ("--ulimit", f"stack={STACK}")]
+    options += [("--shm-size", str(spec.shm)), *(("--ulimit", limit) for limit in _shown_limits(spec))]
     options += [_mount_option(bind) for bind in spec.binds]
     options += [("--publish", f"{port.host}:{port.container}/{port.protocol}") for port in job.ports.publish]
     options += [("--workdir", job.workdir)] if job.workdir else []
@@ -186,3 +190,8 @@ def _mount_option(bind: Bind) -> tuple[str, str]:
 
 def _csv(field: str) -> str:
     return '"' + field.replace('"', '""') + '"' if any(mark in field for mark in ',"\n') else field
+
+
+def _shown_limits(spec: JobSpec) -> list[str]:
+    """`stack=67108864`, as docker's command line takes it."""
+    return [f"{limit['Name']}={limit['Soft']}" for limit in limits(spec.submission.job)]

@@ -16,7 +16,7 @@ from gonogo.platforms.docker.errors import gpu_fault
 from gonogo.platforms.docker.gpu import GpuContainer, ToolkitFacts, gpu_request, seen_by_container, toolkit_facts
 from gonogo.platforms.docker.identity import job_user
 from gonogo.platforms.docker.inside import inside, outside
-from gonogo.platforms.docker.jobspec import DEFAULT_SHM, LIMITS, JobSpec, command_line, job_spec
+from gonogo.platforms.docker.jobspec import DEFAULT_SHM, JobSpec, command_line, job_spec, limits
 from gonogo.platforms.docker.pull import pull_image
 from gonogo.platforms.docker.smoke import SmokeImages
 from gonogo.platforms.docker.sweep import sweep_probes
@@ -120,7 +120,7 @@ class DockerPlatform(Platform):
             groups=user.groups if user else (),
             binds=binds,
             shm=(self.job.requires.shm if self.job else None) or DEFAULT_SHM,
-            limits=LIMITS,
+            limits=limits(self.job),
         )
         what = f"the probe script ({len(questions)} questions)"
         image, done = self._smoke.run(spec, run_id=run_id or self.run_id, deadline=deadline, what=what)
