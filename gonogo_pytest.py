@@ -23,19 +23,23 @@ def _in_checkout(start: Path) -> bool:
     return any((folder / "gonogo_pytest.py").is_file() for folder in (start, *start.parents))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+@pytest.hookimpl(trylast=True)  # after the user's conftest.py, which may have an option of the same name
+def pytest_load_initial_conftests(early_config: pytest.Config, parser: pytest.Parser, args: list[str]) -> None:
     """Load the harness's plugins. Raises pytest.UsageError where another plugin already owns one of their options."""
     if not _asked_for(args) or _in_checkout(early_config.invocation_params.dir):
         return
+    _, unknown = parser.parse_known_and_unknown_args(args)
+    if not _asked_for(unknown):
+        return  # each of the options that were given is somebody else's: so is the run
     from gonogo.fixtures import PLUGINS
 
+    options, *others = PLUGINS
     try:
-        for name in PLUGINS:
-            early_config.pluginmanager.import_plugin(name)
-    except ValueError as error:
-        if "already added" not in str(error):
-            raise
+        early_config.pluginmanager.import_plugin(options)
+    except ValueError as error:  # what pytest says of an option that exists; the words differ between its versions
         raise pytest.UsageError(
-            f"gonogo: {error}. Another plugin or a conftest.py here has the same option; `gonogo check` loads neither."
+            f"gonogo: another plugin or a conftest.py here defines an option of gonogo's: {error}. "
+            "`gonogo check` loads neither."
         ) from None
+    for name in others:
+        early_config.pluginmanager.import_plugin(name)

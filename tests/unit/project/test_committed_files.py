@@ -1,4 +1,4 @@
-"""What is committed speaks of the project alone: no path of a developer's machine, no package index. No long modules."""
+"""What is committed speaks of the project alone: no path of a machine, no package index. Modules stay small."""
 
 from __future__ import annotations
 
