@@ -94,7 +94,7 @@ def _arguments(request: SuiteRequest) -> list[str]:
         "-p",
         "no:cacheprovider",
     ]
-    arguments += ["-p", "no:terminal", "-p", "no:faulthandler", "--tb=short"]
+    arguments += ["-p", "no:terminal", "-p", "no:faulthandler"]
     for name in PLUGINS:
         arguments += ["-p", name]
     if request.job is not None:
