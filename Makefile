@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 REPORT ?= readiness.html
+CONSTRAINTS ?= -c requirements.lock
+PIP_INSTALL = $(BIN)/python -m pip install -q --disable-pip-version-check $(CONSTRAINTS)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint format types bench install lock clean
@@ -13,7 +15,7 @@ help:  ## Show these targets
 
 demo: $(VENV)/.installed  ## Check this machine, launch a small job on it, follow it, leave readiness.html
 	@mkdir -p demo-results
-	@$(BIN)/gonogo launch examples/demo.yaml --watch --report $(REPORT); status=$$?; \
+	@PWD="$(CURDIR)" $(BIN)/gonogo launch examples/demo.yaml --watch --report $(REPORT); status=$$?; \
 	if [ -f $(REPORT) ]; then echo "The report: $(CURDIR)/$(REPORT)"; fi; \
 	exit $$status
 
@@ -37,9 +39,10 @@ bench: $(VENV)/.installed-dev  ## Measure gonogo beside an empty pytest run
 install: $(VENV)/.installed-dev  ## Make .venv with gonogo and the development tools
 
 lock: $(VENV)/.installed-dev  ## Write requirements.lock anew from pyproject.toml
-	@$(BIN)/python -m pip install -q pip-tools
-	@$(BIN)/python -m piptools compile -q --strip-extras --all-extras --no-emit-index-url --no-emit-trusted-host \
-	    --no-emit-find-links --no-emit-options --no-header --upgrade -o requirements.lock pyproject.toml
+	@$(BIN)/python -m pip install -q --disable-pip-version-check uv
+	@$(BIN)/uv pip compile -q --universal --python-version 3.10 --all-extras --no-header --no-annotate --upgrade \
+	    pyproject.toml -o requirements.lock
+	@sed -i "1i # Written by 'make lock': the versions that development and CI use, for Python 3.10 to 3.13." requirements.lock
 
 clean:  ## Remove what these targets made
 	rm -rf $(VENV) build dist *.egg-info .tox .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
@@ -55,12 +58,12 @@ $(VENV)/bin/python:
 	@echo "Making $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.installed: pyproject.toml requirements.lock | $(VENV)/bin/python
 	@echo "Installing gonogo into $(VENV)"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e .
+	@$(PIP_INSTALL) -e .
 	@touch $@
 
-$(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.installed-dev: pyproject.toml requirements.lock | $(VENV)/bin/python
 	@echo "Installing gonogo and the development tools into $(VENV)"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	@$(PIP_INSTALL) -e '.[dev]'
 	@touch $@ $(VENV)/.installed

@@ -40,7 +40,7 @@ def make(checkout: Path, *arguments: str, **more: str) -> subprocess.CompletedPr
         **more,
     }
     return subprocess.run(
-        ["make", "-C", str(checkout), "--no-print-directory", *arguments],
+        ["make", "-C", str(checkout), "--no-print-directory", "CONSTRAINTS=", *arguments],
         env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
