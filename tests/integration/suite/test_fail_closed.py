@@ -86,14 +86,16 @@ def test_selection_is_incomplete(tmp_path: Path, selection: list[str]) -> None:
 
 
 def test_last_failed_is_incomplete(tmp_path: Path) -> None:
-    cache = f"cache_dir={tmp_path / 'cache'}"
-    options = ["-p", "cacheprovider", "-o", cache]
-    broken = JOB.replace("/etc/group", "/no/such/group")
-    assert run(tmp_path, *options, job=broken)[0] == 1
-    status, output, document = run(tmp_path, *options, "--lf", job=broken.replace("/no/such/group", "/etc/group"))
+    options = ["-p", "cacheprovider", "-o", f"cache_dir={tmp_path / 'cache'}"]
+    mended = tmp_path / "mended-later"
+    job = JOB.replace("/etc/group", str(mended))
+    assert run(tmp_path, *options, job=job)[0] == 1
+    mended.touch()
+    status, output, document = run(tmp_path, *options, "--lf", job=job)
     assert document is not None, output
     assert status != 0
     assert document["verdict"] == "INCOMPLETE"
+    assert states(document)[f"PATH-01[{mended}]"] == "passed"
 
 
 def test_stop_at_first_failure_is_no_go(tmp_path: Path) -> None:
