@@ -14,7 +14,7 @@ help:  ## Show these targets
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
 demo: $(VENV)/.installed  ## Check this machine, launch a small job on it, follow it, leave readiness.html
-	@mkdir -p demo-results
+	@mkdir -p demo-results; rm -f $(REPORT)
 	@PWD="$(CURDIR)" $(BIN)/gonogo launch examples/demo.yaml --watch --report $(REPORT); status=$$?; \
 	if [ -f $(REPORT) ]; then echo "The report: $(CURDIR)/$(REPORT)"; fi; \
 	exit $$status
