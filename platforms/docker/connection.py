@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import json
 import os
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -143,6 +144,7 @@ class Connection:
         from docker.constants import DEFAULT_DOCKER_API_VERSION, MINIMUM_DOCKER_API_VERSION
 
         try:
+            self._knock(seconds)
             client = self._open(MINIMUM_DOCKER_API_VERSION, seconds)
             with contextlib.closing(client):
                 answer = client.version(api_version=False)
@@ -158,6 +160,14 @@ class Connection:
             )
         self._version = min(offered, DEFAULT_DOCKER_API_VERSION, key=_number)
         return self._version
+
+    def _knock(self, seconds: float) -> None:
+        """Open a socket's file and close it again: its trouble is plain here, and wrapped four times by the SDK."""
+        scheme, _, path = self.endpoint.url.partition("://")
+        if scheme == "unix":
+            with socket.socket(socket.AF_UNIX) as door:
+                door.settimeout(seconds)
+                door.connect(path)
 
     def _open(self, version: str, seconds: float) -> Client:
         from docker import APIClient

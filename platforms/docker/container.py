@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import socket
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -75,9 +76,11 @@ def _run(
 ) -> Completed:
     container = client.create_container_from_config(_config(spec, run_id), name)["Id"]
     stream = client.attach_socket(container, params={"stdin": 1, "stream": 1})
+    # In a thread: a shell that dies early reads no more, and its end must be seen all the same.
+    sender = threading.Thread(target=_send, args=(stream, spec.program), daemon=True)
     try:
         client.start(container)
-        _send(stream, spec.program, ends)
+        sender.start()
         code = _wait(client, container, ends, connection, what)
     finally:
         _close(stream)
@@ -112,18 +115,20 @@ def _config(spec: ProbeSpec, run_id: str) -> dict[str, Any]:
     }
 
 
-def _send(stream: Any, program: bytes, ends: float) -> None:
+def _send(stream: Any, program: bytes) -> None:
     raw = getattr(stream, "_sock", stream)
-    raw.settimeout(max(0.1, ends - time.monotonic()))
-    # The exit ends the shell where the connection cannot be half closed (TLS).
-    raw.sendall(program + b"\nexit $?\n")
     with contextlib.suppress(OSError, AttributeError, NotImplementedError):
+        # The exit ends the shell where the connection cannot be half closed (TLS).
+        raw.sendall(program + b"\nexit $?\n")
         raw.shutdown(socket.SHUT_WR)
 
 
 def _close(stream: Any) -> None:
-    """The SDK leaves the hijacked connection's response open: close both, or the socket lives as long as the client."""
-    for one in (getattr(stream, "_response", None), stream, getattr(stream, "_sock", None)):
+    """Let go of the hijacked connection, and of whoever still writes to it; the SDK would keep it open."""
+    raw = getattr(stream, "_sock", stream)
+    with contextlib.suppress(OSError, AttributeError):
+        raw.shutdown(socket.SHUT_RDWR)
+    for one in (stream, raw, getattr(stream, "_response", None)):
         with contextlib.suppress(Exception):
             if one is not None:
                 one.close()

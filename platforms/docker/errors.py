@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import re
 import socket
+import ssl
 from collections.abc import Iterator
 
 from gonogo.platforms.faults import Denied, Fault, Garbled, NotFound, Refused, TimedOut, ToolMissing, Unreachable
@@ -79,8 +80,8 @@ def _by_system_error(error: BaseException, endpoint: str) -> Fault | None:
             remedy="correct the host name in --docker-host or DOCKER_HOST",
         )
     number = getattr(error, "errno", None)
-    if not isinstance(error, OSError) or number is None:
-        return None
+    if not isinstance(error, OSError) or isinstance(error, ssl.SSLError) or number is None:
+        return None  # an SSLError's number is OpenSSL's own
     if number == errno.ENOENT:
         return Unreachable(
             f"there is no Docker socket at {endpoint}", detail=_text(error), remedy="sudo systemctl start docker"
@@ -152,6 +153,12 @@ def container_fault(text: str, image: str) -> Fault | None:
             detail=line,
             remedy=f"docker pull --platform linux/$(uname -m) {image}",
         )
+    if "error setting rlimit" in low:
+        return Refused(
+            "the daemon may not raise a limit that the job needs (locked memory without bound, or the stack)",
+            detail=line,
+            remedy="run the daemon as root with the capability SYS_RESOURCE; a rootless one cannot grant it",
+        )
     return gpu_fault(line)
 
 
@@ -166,8 +173,7 @@ def gpu_fault(line: str) -> Fault | None:
 
 
 _REGISTER = "sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker"
-#: Wording, fault, message (with what the wording names), remedy; the first that matches. Source: dockerd 20.10 and 28, and
-#: the NVIDIA Container Toolkit's nvidia-container-cli.
+#: Wording, fault, message (with what the wording names), remedy. Source: dockerd 20.10 and 28, Container Toolkit 1.18.
 _GPU_TROUBLES: tuple[tuple[str, type[Fault], str, str], ...] = (
     (
         r"could not select device driver",

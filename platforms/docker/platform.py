@@ -15,6 +15,7 @@ from gonogo.platforms.docker.container import ProbeSpec
 from gonogo.platforms.docker.errors import gpu_fault
 from gonogo.platforms.docker.gpu import GpuContainer, ToolkitFacts, gpu_request, seen_by_container, toolkit_facts
 from gonogo.platforms.docker.identity import job_user
+from gonogo.platforms.docker.image_files import program_in_image
 from gonogo.platforms.docker.inside import inside, outside
 from gonogo.platforms.docker.jobspec import DEFAULT_SHM, JobSpec, command_line, job_spec, limits
 from gonogo.platforms.docker.pull import pull_image
@@ -127,6 +128,10 @@ class DockerPlatform(Platform):
         answers = parse(done.stdout, nonce, mapped, f"a container of {image} on {self.address}")
         own = self.job is not None and image == self.job.image
         return ContainerAnswers(outside(answers, questions, mapped), image, own)
+
+    def program_in_image(self, image: str, program: str) -> str | None:
+        """The program's path in the image, without running anything in it; None where it is not there."""
+        return program_in_image(self.connection, image, program, run_id=self.run_id)
 
     def toolkit(self, *, deadline: float = 10.0) -> ToolkitFacts:
         """How the daemon serves GPU requests, and the toolkit's version on its host."""

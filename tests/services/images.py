@@ -72,14 +72,14 @@ def busybox_tar() -> bytes:
 
 
 @lru_cache
-def shell_less_tar() -> bytes:
-    """Nothing but `/bin/true` and `/bin/sleep`: busybox acts by the name that it is called by."""
+def shell_less_tar(*names: str) -> bytes:
+    """Nothing but those programs, `/bin/true` and `/bin/sleep`: busybox acts by the name that it is called by."""
     program = Path(_busybox()).read_bytes()
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as tar:
         _add_folder(tar, "bin", 0o755)
-        _add_file(tar, "bin/true", program, 0o755)
-        _add_file(tar, "bin/sleep", program, 0o755)
+        for name in names or ("bin/true", "bin/sleep"):
+            _add_file(tar, name, program, 0o755)
     return data.getvalue()
 
 
