@@ -150,3 +150,22 @@ def test_checkout_beside_an_installed_copy_runs_its_own_code(installed: Environm
     assert done.returncode == 0, done.stdout
     titles = {row["id"]: row["title"] for row in json.loads((checkout / "readiness.json").read_text())["rows"]}
     assert titles["NODE-01"] == "A title that only the checkout has"
+
+
+def test_checkout_installed_in_place_serves_other_folders(without: Environment, tmp_path: Path) -> None:
+    """As after `pip install -e`: the package is the checkout, and the entry point is known."""
+    checkout = copy_of_checkout(tmp_path / "checkout")
+    metadata = tmp_path / "links" / "gonogo-0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: gonogo\nVersion: 0\n")
+    (metadata / "entry_points.txt").write_text("[pytest11]\ngonogo = gonogo_pytest\n")
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "job.yaml").write_text("name: mine\ncommand: echo hello\ngpus: 0\n")
+    done = without.run(
+        *("python", "-m", "pytest", "--job=job.yaml", "-p", "no:cacheprovider"),
+        cwd=folder,
+        PYTHONPATH=f"{checkout}:{metadata.parent}",
+    )
+    assert done.returncode == 0, done.stdout
+    assert "GO  mine on interactive" in done.stdout
