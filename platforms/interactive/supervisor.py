@@ -160,8 +160,9 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, supervisor.forward)
     write_json(folder / "supervisor.json", process_facts(os.getpid()))
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
+    # A launcher that was killed meanwhile does not listen any more; its order stands, and the job is found by its ID.
+    with contextlib.suppress(BrokenPipeError):
+        os.write(1, b"ready\n")
     quiet = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(quiet, descriptor)
