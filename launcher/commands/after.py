@@ -1,0 +1,111 @@
+"""`status`, `logs`, `cancel`, `jobs`: a launched job, in any later process."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gonogo.launcher.exits import Exit, Stop
+
+if TYPE_CHECKING:
+    from gonogo.launcher.records import Record, Records
+    from gonogo.platforms.contract import Platform
+
+LaunchID = Annotated[str, typer.Argument(metavar="LAUNCH", help="The launch's ID, as `gonogo jobs` shows it.")]
+AsJson = Annotated[bool, typer.Option("--json", help="The record as JSON on standard output.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.command("status")(status)
+    app.command("logs")(logs)
+    app.command("cancel")(cancel)
+    app.command("jobs")(jobs)
+
+
+def status(launch: LaunchID, as_json: AsJson = False) -> int:
+    """Where the job stands; exit code 1 where it is in Error."""
+    from gonogo.launcher.follow import status_of
+
+    records, record, platform = _open(launch)
+    status_of(records, record, platform)
+    return _shown(record, as_json=as_json)
+
+
+def logs(
+    launch: LaunchID,
+    follow: Annotated[bool, typer.Option("--follow", help="Until the job has ended.")] = False,
+    tail: Annotated[int | None, typer.Option(metavar="N", min=0, help="The last N lines only.")] = None,
+) -> int:
+    """The job's output, both streams, as it is."""
+    from gonogo.launcher.follow import copy_log
+    from gonogo.platforms.faults import Fault
+
+    _, record, platform = _open(launch)
+    sys.stdout.flush()
+    try:
+        copy_log(platform, record.native_id or "", sys.stdout.buffer, tail=tail, follow=follow)
+    except Fault as fault:
+        raise Stop(
+            Exit.HARNESS, f"the log of {record.id} cannot be read: {fault.message}", remedy=fault.remedy
+        ) from None
+    return Exit.OK
+
+
+def cancel(
+    launch: LaunchID,
+    grace: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.0, help="Time between the asking and the killing.")
+    ] = 10.0,
+    as_json: AsJson = False,
+) -> int:
+    """Stop the job and prove that it stopped."""
+    from gonogo.launcher.follow import cancel as cancel_job
+
+    records, record, platform = _open(launch)
+    with records.lock(record.id, patience=30.0):
+        cancel_job(records, record, platform, grace)
+    return _shown(record, as_json=as_json)
+
+
+def jobs(as_json: AsJson = False) -> None:
+    """The launches known here, the newest first."""
+    from gonogo.launcher.records import Records
+    from gonogo.platforms.state import state_dir
+
+    records, faults = Records(state_dir(os.environ)).all()
+    for fault in faults:
+        print(f"gonogo: {fault}", file=sys.stderr)
+    if as_json:
+        print(json.dumps([asdict(record) for record in records], indent=2))
+        return
+    rows = [("LAUNCH", "PLATFORM", "STATE", "CREATED", "TARGET")]
+    rows += [(one.id, one.platform, one.state, one.created, one.target.get("address", "")) for one in records]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for row in rows:
+        print("  ".join([*(cell.ljust(width) for cell, width in zip(row[:4], widths, strict=True)), row[4]]).rstrip())
+
+
+def _open(launch: str) -> tuple[Records, Record, Platform]:
+    from gonogo.launcher.follow import known, settled
+    from gonogo.launcher.records import Records
+    from gonogo.platforms.state import state_dir
+
+    records = Records(state_dir(os.environ))
+    record, platform = settled(records, known(records, launch))
+    return records, record, platform
+
+
+def _shown(record: Record, *, as_json: bool) -> int:
+    if as_json:
+        print(json.dumps(asdict(record), indent=2))
+    else:
+        code = "" if record.exit_code is None else f", exit code {record.exit_code}"
+        reason = f": {record.reason}" if record.reason else ""
+        print(f"{record.id} {record.state} ({record.native_state}{code}){reason}")
+    return Exit.JOB_IN_ERROR if record.state == "Error" else Exit.OK

@@ -1,0 +1,90 @@
+"""From a command line to a job, its settings and its platform; and from a record back to the platform."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gonogo.jobs.loading import JobFileError, LoadedJob, load_job
+from gonogo.jobs.model import Job
+from gonogo.jobs.policy import Policy, find_policy, load_policy
+from gonogo.jobs.rules import choose_platform
+from gonogo.jobs.secrets import secret_names, secret_values
+from gonogo.launcher.exits import Exit, Stop
+from gonogo.launcher.records import Record
+from gonogo.platforms.contract import Platform
+from gonogo.platforms.registry import UnknownPlatform, checked_name, open_platform
+from gonogo.platforms.settings import Setting, Settings, resolve
+from gonogo.platforms.state import state_dir
+from gonogo.reports.redact import Redactor
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a person asked for: a job file and options. Values are None where the option was not given."""
+
+    file: Path
+    platform: str | None = None
+    overrides: tuple[str, ...] = ()
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A job that has been read and the platform that it will run on; nothing has been asked of the target yet."""
+
+    loaded: LoadedJob
+    settings: Settings
+    platform: Platform
+    redactor: Redactor
+    policy: Policy
+
+    @property
+    def job(self) -> Job:
+        return self.loaded.job
+
+
+def open_job(asked: Asked, environment: Mapping[str, str] = os.environ) -> Opened:
+    """Raises Stop(USAGE) with every fault of the file and the options."""
+    try:
+        if asked.platform is not None:
+            checked_name(asked.platform)
+        loaded = load_job(asked.file, overrides=asked.overrides, environment=environment)
+        name = asked.platform or checked_name(choose_platform(loaded.job, environment, asked.given.get("docker_host")))
+        origin = "command line" if asked.platform is not None else "job file"
+        found = find_policy(asked.file, environment)
+        policy = load_policy(found) if found is not None else Policy()
+        settings = resolve(Setting(name, origin), asked.given, environment, loaded.job)
+        platform = open_platform(name, settings, loaded.job, state_dir(environment))
+    except (JobFileError, UnknownPlatform, ValueError) as error:
+        raise Stop(Exit.USAGE, str(error)) from None
+    return Opened(loaded, settings, platform, redactor_for(loaded.job, environment), policy)
+
+
+def redactor_for(job: Job, environment: Mapping[str, str]) -> Redactor:
+    """Knows every secret of the job and of this process's environment."""
+    names = secret_names(job, environment)
+    named = {name: source[name] for source in (job.env, environment) for name in names if name in source}
+    rest = secret_values(job, environment) - set(named.values())
+    return Redactor(named | {f"secret-{number}": value for number, value in enumerate(sorted(rest), start=1)})
+
+
+def kept_settings(settings: Settings) -> dict[str, Any]:
+    """What a record keeps, so that a later process reaches the same target."""
+    return {"docker_host": settings.docker_host.value, "docker_network": settings.docker_network.value}
+
+
+def reopen(record: Record, environment: Mapping[str, str] = os.environ) -> Platform:
+    """The platform of a recorded launch. Raises Stop(USAGE) where this version cannot open it."""
+    try:
+        settings = Settings(
+            platform=Setting(record.platform, "record"),
+            docker_host=Setting(record.settings.get("docker_host"), "record"),
+            docker_network=Setting(record.settings.get("docker_network") or "tao_default", "record"),
+        )
+        return open_platform(record.platform, settings, None, state_dir(environment))
+    except (UnknownPlatform, ValueError) as error:
+        raise Stop(Exit.USAGE, str(error)) from None
