@@ -73,7 +73,7 @@ class Shell(Protocol):
 class LocalShell:
     """`sh` on this node, with the program on its standard input, in a session of its own."""
 
-    def __init__(self, target: str = "this machine", sh: tuple[str, ...] = ("sh",)) -> None:
+    def __init__(self, target: str = "this machine", sh: tuple[str, ...] = ("/bin/sh",)) -> None:
         self.target = target
         self.runs = 0
         self._sh = sh
