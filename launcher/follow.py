@@ -72,6 +72,17 @@ def gone(record: Record, message: str) -> Status:
     return Status(JobState.ERROR, "removed", None, f"{message}: it was removed by hand, how it ended is not known")
 
 
+def in_words(record: Record, status: Status) -> str:
+    """`t1 Error (exited, exit code 3): reason`: our word, the platform's own, and what more is known."""
+    known = [status.native] if status.native else []
+    if status.exit_code is not None and "exit code" not in status.native:
+        known.append(f"exit code {status.exit_code}")
+    told = f" ({', '.join(known)})" if known else ""
+    said = status.state is JobState.COMPLETE or status.reason == f"exit code {status.exit_code}"
+    reason = f": {status.reason}" if status.reason and not said else ""
+    return f"{record.id} {status.state.value}{told}{reason}"
+
+
 def note(records: Records, record: Record, status: Status) -> Status:
     """Keep what was seen; a job that we canceled is Canceled, whatever its platform calls the end."""
     if record.canceled_by_user and status.state is JobState.ERROR:
@@ -142,7 +153,7 @@ class Watch:
                     raise Stop(Exit.HARNESS, f"{fault.message}; given up after {self.silence:g} s") from None
                 time.sleep(_TICK)
                 continue
-            self._tell(self._words(status))
+            self._tell(in_words(self.record, status))
             if status.state.ended:
                 if streamer is not None:
                     streamer.join(timeout=10.0)
@@ -154,11 +165,6 @@ class Watch:
             return self.platform.status(self.record.native_id or "")
         except NotFound as fault:
             return gone(self.record, fault.message)
-
-    def _words(self, status: Status) -> str:
-        code = f", exit code {status.exit_code}" if status.exit_code is not None else ""
-        reason = f": {status.reason}" if status.reason and status.state is not JobState.COMPLETE else ""
-        return f"{self.record.id} {status.state.value} ({status.native}{code}){reason}"
 
     def _tell(self, words: str) -> None:
         if words != self._last:

@@ -215,7 +215,7 @@ def recover(platform: Platform, records: Records, record: Record) -> Placed | No
     except Fault as fault:
         raise Stop(
             Exit.HARNESS,
-            f"launch {record.id} was interrupted, and {platform.address} does not say what became of it: {fault.message}",
+            f"launch {record.id} was interrupted; {platform.address} does not say what became of it: {fault.message}",
             remedy=fault.remedy,
         ) from None
     if placed is None:

@@ -102,10 +102,10 @@ def _open(launch: str) -> tuple[Records, Record, Platform]:
 
 
 def _shown(record: Record, *, as_json: bool) -> int:
+    from gonogo.launcher.follow import in_words, recorded
+
     if as_json:
         print(json.dumps(asdict(record), indent=2))
     else:
-        code = "" if record.exit_code is None else f", exit code {record.exit_code}"
-        reason = f": {record.reason}" if record.reason else ""
-        print(f"{record.id} {record.state} ({record.native_state}{code}){reason}")
+        print(in_words(record, recorded(record)))
     return Exit.JOB_IN_ERROR if record.state == "Error" else Exit.OK

@@ -137,14 +137,14 @@ def _after(gate: Any, launched: Any, *, watch: bool, as_json: bool) -> int:
 
 
 def _watched(gate: Any, record: Any, *, as_json: bool) -> int:
-    from gonogo.launcher.follow import Watch, recorded
+    from gonogo.launcher.follow import Watch, in_words, recorded
     from gonogo.platforms.contract import JobState
 
     sys.stdout.flush()
     out = None if as_json else sys.stdout.buffer
     if record.phase == "ended":
         status = recorded(record)
-        _say(f"{record.id} {status.state.value}, exit code {status.exit_code}")
+        _say(in_words(record, status))
     else:
         try:
             status = Watch(gate.records, record, gate.opened.platform, _say, out).run()
