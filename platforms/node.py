@@ -23,11 +23,34 @@ class ProgramFacts:
 
 
 def needed_programs(job: Job) -> list[str]:
-    """The command's own program, and torchrun where more than one process is asked for."""
+    """The command's own program, and torchrun where it starts the processes (an interpreter named by its path brings
+    its own)."""
     names = [first_program(job)]
-    if job.processes_per_node > 1 and not starts_processes_itself(job):
+    if under_torchrun(job) and "/" not in first_word(job):
         names.append("torchrun")
     return [name for name in dict.fromkeys(names) if name]
+
+
+def under_torchrun(job: Job) -> bool:
+    """Whether torchrun starts the processes: more than one is asked for, and the command is a Python program's own.
+
+    A command that calls a launcher of its own, and any other command, is run once as it is, with MASTER_ADDR and
+    MASTER_PORT set.
+    """
+    return job.processes_per_node > 1 and not starts_processes_itself(job) and is_python(first_word(job))
+
+
+def first_word(job: Job) -> str:
+    """The command's first word where it stands there plainly, unquoted and without shell marks; else ''."""
+    if not isinstance(job.command, str):
+        return job.command[0] if job.command else ""
+    match = _PLAIN_WORD.match(job.command)
+    return match[1] if match else ""
+
+
+def is_python(word: str) -> bool:
+    """`python`, `python3`, `/env/bin/python3.12`."""
+    return bool(_PYTHON.fullmatch(os.path.basename(word)))
 
 
 def starts_processes_itself(job: Job) -> bool:
@@ -38,7 +61,7 @@ def starts_processes_itself(job: Job) -> bool:
 def interpreter(job: Job) -> str:
     """The Python that the command uses: its own `python…` word, else PATH's python3."""
     for word in words(job):
-        if _PYTHON.fullmatch(os.path.basename(word)):
+        if is_python(word):
             return word
     return "python3"
 
@@ -53,5 +76,18 @@ def words(job: Job) -> list[str]:
         return job.command.split()
 
 
+_PLAIN_WORD = re.compile(r"\s*([^\s'\"\\$`;|&<>()]+)(?=\s|$)")
 _PYTHON = re.compile(r"python(\d+(\.\d+)*)?")
-_LAUNCHERS = frozenset({"torchrun", "accelerate", "deepspeed", "mpirun", "mpiexec", "srun", "horovodrun"})
+_LAUNCHERS = frozenset(
+    {
+        "accelerate",
+        "deepspeed",
+        "horovodrun",
+        "mpiexec",
+        "mpirun",
+        "srun",
+        "torch.distributed.launch",
+        "torch.distributed.run",
+        "torchrun",
+    }
+)

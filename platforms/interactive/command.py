@@ -9,9 +9,8 @@ from collections.abc import Sequence
 
 from gonogo.jobs.model import Job
 from gonogo.platforms.interactive.environment import master_port
-from gonogo.platforms.node import starts_processes_itself
+from gonogo.platforms.node import first_word, under_torchrun
 
-_PYTHON = re.compile(r"python(\d+(\.\d+)*)?")
 BASH = "/bin/bash"
 
 
@@ -26,15 +25,6 @@ def arguments(job: Job) -> list[str]:
         text = torchrun_text(job) if under_torchrun(job) else job.command
         return [shell(), "-c", text]
     return torchrun_words(job, job.command) if under_torchrun(job) else list(job.command)
-
-
-def under_torchrun(job: Job) -> bool:
-    """Whether torchrun starts the processes: more than one is asked for, and the command is a Python program's own.
-
-    A command that calls a launcher of its own, and any other command, is run once as it is, with MASTER_ADDR and
-    MASTER_PORT set.
-    """
-    return job.processes_per_node > 1 and not starts_processes_itself(job) and _is_python(_first_word(job))
 
 
 def torchrun_words(job: Job, words: Sequence[str]) -> list[str]:
@@ -53,7 +43,7 @@ def torchrun_words(job: Job, words: Sequence[str]) -> list[str]:
 def torchrun_text(job: Job) -> str:
     """The same for a string: only its leading words are replaced, the rest is left to the shell as it was written."""
     text = str(job.command).lstrip()
-    python = _first_word(job)
+    python = first_word(job)
     rest = text[len(python) :]
     lead = re.match(r"(\s+-u)*(?=\s|$)", rest)
     rest = rest[lead.end() :] if lead else rest
@@ -63,14 +53,3 @@ def torchrun_text(job: Job) -> str:
     if option:
         rest = rest[option.end() :]
     return shlex.join(replaced) + rest
-
-
-def _first_word(job: Job) -> str:
-    if not isinstance(job.command, str):
-        return job.command[0] if job.command else ""
-    match = re.match(r"\s*([^\s'\"\\$`;|&<>()]+)(?=\s|$)", job.command)
-    return match[1] if match else ""
-
-
-def _is_python(word: str) -> bool:
-    return bool(_PYTHON.fullmatch(os.path.basename(word)))

@@ -21,10 +21,11 @@ from gonogo.jobs.model import Job
 from gonogo.platforms.contract import JobState, Placed, Platform, Status, Submission
 from gonogo.platforms.faults import Denied, Fault, LaunchLost, LaunchRefused, Refused, TimedOut
 from gonogo.platforms.interactive import processes, supervisor
-from gonogo.platforms.interactive.command import arguments, under_torchrun
+from gonogo.platforms.interactive.command import arguments
 from gonogo.platforms.interactive.environment import inherited, job_environment
 from gonogo.platforms.interactive.output import read_output
 from gonogo.platforms.interactive.runs import RunFolder, Runs, wait_until
+from gonogo.platforms.node import under_torchrun
 from gonogo.platforms.probe.answers import Answers
 from gonogo.platforms.probe.parse import how_far, parse
 from gonogo.platforms.probe.questions import Question

@@ -70,8 +70,10 @@ class GpuQuestion:
 
 @dataclass(frozen=True)
 class ModulesQuestion:
-    """Which Python modules can be found by that interpreter (a name for PATH, or a path)? Nothing is imported but their
-    parent packages."""
+    """Which Python modules or distributions can be found by that interpreter (a name for PATH, or a path)?
+
+    `transformers==4.57.1` asks for that version too; other bounds are not weighed. Only parent packages are imported.
+    """
 
     key: str
     python: str

@@ -361,7 +361,7 @@ from gonogo.platforms.interactive.platform import InteractivePlatform
 from gonogo.platforms.settings import Setting, Settings
 state, work = sys.argv[1:]
 platform = InteractivePlatform(Settings(platform=Setting("interactive")), None, Path(state))
-job = Job(command=f"echo run >>{work}/count; echo started; sleep 2", workdir=work)
+job = Job(command=f"echo run >>{work}/count; echo started; sleep 0.3", workdir=work)
 print("begin", flush=True)
 platform.submit(Submission("crash", job, "sha256:0"))
 print("end", flush=True)

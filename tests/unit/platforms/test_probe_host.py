@@ -109,6 +109,22 @@ def test_modules_are_those_of_the_interpreter_named(tmp_path: Path, sh: tuple[st
     assert modules.errors == {"broken.part": "RuntimeError: no licence"}
 
 
+def test_distributions_and_exact_versions(tmp_path: Path, sh: tuple[str, ...]) -> None:
+    """A distribution whose module has another name, and pins that hold or do not."""
+    info = tmp_path / "Some_Package-1.2.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: Some-Package\nVersion: 1.2\n")
+    (info / "top_level.txt").write_text("other_name\n")
+    (tmp_path / "other_name.py").touch()
+    names = ("some-package", "some-package[extra]==1.2", "some-package==1.3", "json==1", "no-such-package==1")
+    modules = ask([ModulesQuestion("one", "python3", names)], sh, env=environment(PYTHONPATH=str(tmp_path))).modules(
+        "one"
+    )
+    assert modules.missing == names[2:]
+    assert modules.found["some-package"] == f"{tmp_path}/other_name.py"
+    assert modules.errors == {"some-package==1.3": "version 1.2 is installed", "json==1": "its version is not known"}
+
+
 def test_absent_interpreter_is_a_missing_tool(sh: tuple[str, ...]) -> None:
     answers = ask([ModulesQuestion("one", "/no/such/python", ("json",))], sh)
     with pytest.raises(ToolMissing, match="/no/such/python is not there"):
