@@ -124,6 +124,6 @@ def _alone() -> Iterator[None]:
 
 def _usage_text(text: str) -> str:
     """pytest's usage error without its 'ERROR: ' and argparse preamble."""
-    lines = [line.removeprefix("ERROR: ") for line in text.strip().splitlines()]
+    lines = [line.removeprefix("ERROR: ").removeprefix("gonogo: ") for line in text.strip().splitlines()]
     kept = [line for line in lines if not line.startswith(("usage:", "  inifile:", "  rootdir:"))]
     return "\n".join(kept) or "bad usage"
