@@ -16,9 +16,9 @@ OPEN_FILES = 1024
 
 @requirement("NODE-01")
 def test_program_and_packages_are_there(node_programs: ProgramFacts, evidence: Notes) -> None:
-    """The command's program is on PATH, torchrun for more than one process, and each package in the job's
-    interpreter."""
+    """The command's program, torchrun where it is needed, and each package in the job's interpreter are there."""
     evidence(found=", ".join(f"{name}: {path or 'missing'}" for name, path in node_programs.programs.items()))
+    evidence(expected=", ".join([*node_programs.programs, *node_programs.packages]))
     evidence(interpreter=node_programs.interpreter, packages=", ".join(node_programs.packages) or None)
     missing = [name for name, path in node_programs.programs.items() if not path]
     if missing:

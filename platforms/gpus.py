@@ -129,7 +129,7 @@ def used_by_job(gpus: Sequence[Gpu], wanted: int) -> list[Gpu]:
 
 
 def processes_on(answer: GpuAnswer, gpus: Sequence[Gpu]) -> list[GpuProcess]:
-    """The compute processes on those devices. Raises Garbled where nvidia-smi would not list any: unknown is not none."""
+    """The compute processes on those devices. Raises Garbled where nvidia-smi lists none for want of rights."""
     if answer.processes is None:
         raise Garbled("nvidia-smi does not list the processes on the GPUs", detail=answer.processes_error)
     uuids = {gpu.uuid for gpu in gpus}
