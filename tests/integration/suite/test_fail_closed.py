@@ -9,11 +9,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
+import suite_runs
+from suite_runs import ROOT, environment, states
 
-ROOT = Path(__file__).resolve().parents[3]
 JOB = """\
 name: fail-closed
 command: "true"
@@ -23,29 +23,12 @@ inputs:
 """
 
 
-def environment(folder: Path, **more: str) -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    return {**kept, "GONOGO_STATE_DIR": str(folder / "state"), "PYTHONDONTWRITEBYTECODE": "1", **more}
-
-
 def start(folder: Path, *options: str, job: str = JOB, **more: str) -> subprocess.Popen[str]:
-    (folder / "job.yaml").write_text(job)
-    command = [sys.executable, "-m", "pytest", "--platform=interactive", f"--job={folder / 'job.yaml'}"]
-    command += [f"--report={folder / 'readiness.json'}", "-p", "no:cacheprovider", *options]
-    return subprocess.Popen(
-        command, cwd=ROOT, env=environment(folder, **more), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    return suite_runs.start(folder, *options, job=job, **more)
 
 
-def run(folder: Path, *options: str, job: str = JOB, **more: str) -> tuple[int, str, dict[str, Any] | None]:
-    process = start(folder, *options, job=job, **more)
-    output, _ = process.communicate(timeout=120)
-    report = folder / "readiness.json"
-    return process.returncode, output, json.loads(report.read_text()) if report.exists() else None
-
-
-def states(document: dict[str, Any]) -> dict[str, str]:
-    return {f"{row['id']}[{row['param']}]" if row["param"] else row["id"]: row["state"] for row in document["rows"]}
+def run(folder: Path, *options: str, job: str = JOB, **more: str) -> suite_runs.Finished:
+    return suite_runs.run(folder, *options, job=job, **more)
 
 
 def test_sound_job_is_go(tmp_path: Path) -> None:
