@@ -6,12 +6,12 @@ import json
 import os
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pytest
 
 from tests.checkout import copy_of_checkout
+from tests.environments import make_environment
 
 SECONDS = 180.0
 
@@ -19,14 +19,6 @@ SECONDS = 180.0
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     return copy_of_checkout(tmp_path / "checkout")
-
-
-def seeded_environment(checkout: Path) -> None:
-    """A .venv that sees this environment's packages, so that the installation needs no network."""
-    subprocess.run([sys.executable, "-m", "venv", str(checkout / ".venv")], check=True, timeout=SECONDS)
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    site = checkout / ".venv" / "lib" / version / "site-packages"
-    (site / "seed.pth").write_text(sysconfig.get_path("purelib") + "\n")
 
 
 def make(checkout: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -52,7 +44,7 @@ def make(checkout: Path, *arguments: str, **more: str) -> subprocess.CompletedPr
 
 
 def test_demo_runs_and_leaves_the_report(checkout: Path) -> None:
-    seeded_environment(checkout)
+    make_environment(checkout / ".venv")  # with the requirements, so that the installation needs no network
     done = make(checkout, "demo")
     assert done.returncode == 0, done.stdout
     report = checkout / "readiness.html"
@@ -67,7 +59,7 @@ def test_demo_runs_and_leaves_the_report(checkout: Path) -> None:
 
 
 def test_demo_is_refused_when_its_input_is_gone(checkout: Path) -> None:
-    seeded_environment(checkout)
+    make_environment(checkout / ".venv")  # with the requirements, so that the installation needs no network
     (checkout / "examples" / "demo" / "points.csv").unlink()
     done = make(checkout, "demo")
     assert done.returncode != 0, done.stdout

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from environments import Environment, build_wheel, make_environment
+
+from tests.environments import Environment, build_wheel, make_environment
 
 
 @pytest.fixture(scope="session")

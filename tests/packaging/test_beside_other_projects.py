@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from environments import Environment
 
 from tests.checkout import copy_of_checkout
+from tests.environments import Environment
 
 CONFTEST = """
 import pytest

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from environments import Environment
+
+from tests.environments import Environment
 
 HEAVY = ("docker", "paramiko", "boto3", "botocore", "leptonai", "sky", "requests", "urllib3")
 

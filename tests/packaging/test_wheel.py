@@ -5,9 +5,8 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-from environments import Environment
-
 from tests.checkout import tracked_files
+from tests.environments import Environment
 
 FOLDERS = ("jobs", "platforms", "fixtures", "checks", "reports", "launcher")
 

@@ -1,4 +1,4 @@
-"""Environments for the packaging tests: a wheel built from the committed files, and virtual environments that hold it.
+"""Environments that tests make: a wheel built from the committed files, and virtual environments that hold it.
 
 Nothing is fetched: the packages that gonogo needs are links to those of the environment that runs the tests.
 """
