@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gonogo.jobs.model import Job
+    from gonogo.platforms.diagnosis import Diagnosis
     from gonogo.platforms.probe.answers import Answers
     from gonogo.platforms.probe.questions import Question
 
@@ -123,6 +124,14 @@ class Platform(ABC):
     @abstractmethod
     def release(self, native_id: str) -> None:
         """Remove what `submit` made on the target (container, run folder), for a job that never may or has ended."""
+
+    def diagnose(self, native_id: str) -> Diagnosis:
+        """Why the job ended as it did, from its status and the end of its log. Raises Fault."""
+        from gonogo.platforms.diagnosis import LOOKED_AT, diagnose
+
+        status = self.status(native_id)
+        log = b"".join(self.logs(native_id, tail=LOOKED_AT)).decode(errors="replace")
+        return diagnose(status, log)
 
     def tiny_job_image(self) -> str | None:
         """An image on the target that can run a shell, for conformance; None on platforms without images. Raises
