@@ -1,6 +1,6 @@
 """What is remembered of a launch: one JSON file each, written whole, under a lock of its own. Source: GATE-03, GATE-04.
 
-`launches/<id>.json` below the state folder, which is mode 0700. The schema is `launch.schema.json` beside this file.
+`launches/<id>.json` below the state folder, which is mode 0700. Its JSON Schema is `launch.schema.json`.
 No secret ever gets in: a record holds names, never values.
 """
 
@@ -13,28 +13,37 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from gonogo.launcher.exits import Exit, Stop
 
 SCHEMA = "gonogo.launch/1"
-SCHEMA_FILE = Path(__file__).with_name("launch.schema.json")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,39}")
+
+Phase = Literal["intent", "submitted", "ended", "refused"]
+StateWord = Literal["Pending", "Running", "Paused", "Complete", "Error", "Canceling", "Canceled", "Unknown"]
 
 
 @dataclass
 class Record:
     """One launch. `phase`: `intent` (about to be submitted), `submitted`, `ended`, `refused` (nothing was made).
 
-    `settings` holds what is needed to open the same platform again; `clearance` what allowed the launch.
+    `settings` holds what is needed to open the same platform again; `clearance` what allowed the launch. Times are
+    UTC in ISO 8601. `attempt` counts how often the ID was run (`--replace`).
     """
 
+    # Keys that a later version has added are left aside.
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(strict=True, extra="ignore")
+
     id: str
-    phase: str
+    phase: Phase
     job: dict[str, str]
     platform: str
     target: dict[str, str]
@@ -46,7 +55,7 @@ class Record:
     submitted: str | None = None
     ended: str | None = None
     canceled_by_user: bool = False
-    state: str = "Pending"
+    state: StateWord = "Pending"
     native_state: str = ""
     exit_code: int | None = None
     reason: str = ""
@@ -66,10 +75,11 @@ def checked_id(launch_id: str) -> str:
 
 
 class Records:
-    """All launches known in one state folder."""
+    """All launches known in one state folder. `clean` takes secrets out of what platforms say."""
 
-    def __init__(self, state: Path) -> None:
+    def __init__(self, state: Path, clean: Callable[[str], str] = str) -> None:
         self.state = state
+        self._clean = clean
         self.folder = state / "launches"
 
     def path(self, launch_id: str) -> Path:
@@ -87,8 +97,9 @@ class Records:
         return _record(path, text)
 
     def write(self, record: Record) -> None:
-        """Write the record whole: to a temporary name, to the disk, then renamed."""
+        """Write the record whole: to a temporary name, to the disk, then renamed. Only its launcher does this."""
         self._make_folder()
+        record.reason, record.native_state = self._clean(record.reason), self._clean(record.native_state)
         path = self.path(record.id)
         handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=f".{record.id}.", suffix=".tmp")
         try:
@@ -102,6 +113,24 @@ class Records:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
+
+    @contextlib.contextmanager
+    def editing(self, record: Record) -> Iterator[None]:
+        """Bring `record` up to date, let the caller change it, and write it where it changed; nobody else does
+        meanwhile.
+
+        So a process that watches never undoes what another that cancels has noted. A record that was replaced by a
+        later attempt is not written.
+        """
+        with self._held(self.folder / ".edit.lock", "the launch records", time.monotonic() + 30.0):
+            kept = self.read(record.id)
+            replaced = kept is not None and kept.attempt != record.attempt
+            if kept is not None and not replaced:
+                vars(record).update(vars(kept))
+            before = asdict(record)
+            yield
+            if not replaced and asdict(record) != before:
+                self.write(record)
 
     def all(self) -> tuple[list[Record], list[str]]:
         """Every readable record, the newest first, and what is wrong with the others."""
@@ -117,13 +146,41 @@ class Records:
         return sorted(records, key=lambda record: record.created, reverse=True), faults
 
     @contextlib.contextmanager
-    def lock(self, launch_id: str, *, patience: float = 600.0) -> Iterator[None]:
-        """Hold the launch ID alone. Raises Stop(REFUSED) naming the holder when `patience` seconds have passed."""
-        self._make_folder()
+    def lock(
+        self, launch_id: str, *, patience: float = 600.0, waiting: Callable[[str], None] = lambda _: None
+    ) -> Iterator[None]:
+        """Hold the launch ID alone. `waiting` is told whom it waits for.
+
+        Raises Stop(HARNESS) naming the holder when `patience` seconds have passed.
+        """
         path = self.folder / f"{checked_id(launch_id)}.lock"
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with self._held(path, f"launch {launch_id}", time.monotonic() + patience, waiting):
+            yield
+
+    def holder(self, launch_id: str) -> str:
+        """The process that works on this launch ID now, empty where none does."""
+        path = self.folder / f"{checked_id(launch_id)}.lock"
         try:
-            _wait_for(handle, launch_id, time.monotonic() + patience)
+            with open(path, "rb") as lock:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return _holder(lock.fileno())
+        except FileNotFoundError:
+            pass
+        return ""
+
+    @contextlib.contextmanager
+    def _held(
+        self, path: Path, what: str, ends: float, waiting: Callable[[str], None] = lambda _: None
+    ) -> Iterator[None]:
+        self._make_folder()
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise self._unusable(error) from None
+        try:
+            _wait_for(handle, what, ends, waiting)
             os.ftruncate(handle, 0)
             os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
             yield
@@ -135,31 +192,60 @@ class Records:
             self.state.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
-            raise Stop(
-                Exit.HARNESS,
-                f"the state folder {self.state} cannot be used: {error.strerror}",
-                remedy="set GONOGO_STATE_DIR to a folder that you can write",
-            ) from None
+            raise self._unusable(error) from None
+
+    def _unusable(self, error: OSError) -> Stop:
+        return Stop(
+            Exit.HARNESS,
+            f"the state folder {self.state} cannot be used: {error.strerror}",
+            remedy="set GONOGO_STATE_DIR to a folder that you can write",
+        )
 
 
-def _wait_for(handle: int, launch_id: str, ends: float) -> None:
+def _wait_for(handle: int, what: str, ends: float, waiting: Callable[[str], None]) -> None:
+    told = False
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         except BlockingIOError:
             if time.monotonic() >= ends:
-                holder = os.pread(handle, 32, 0).decode(errors="replace").strip() or "unknown"
-                raise Stop(Exit.REFUSED, f"launch {launch_id} is being worked on by process {holder}") from None
-            time.sleep(0.1)
+                raise Stop(Exit.HARNESS, f"{what} is still being worked on by process {_holder(handle)}") from None
+            if not told:
+                waiting(f"{what} is being worked on by process {_holder(handle)}; waiting for it")
+                told = True
+            time.sleep(0.05)
+
+
+def _holder(handle: int) -> str:
+    return os.pread(handle, 32, 0).decode(errors="replace").strip() or "unknown"
+
+
+@cache
+def _reader() -> TypeAdapter[Record]:
+    return TypeAdapter(Record)
 
 
 def _record(path: Path, text: str) -> Record:
     try:
         data = json.loads(text)
-        if data.get("schema") != SCHEMA:
-            raise ValueError(f"its schema is {data.get('schema')!r}, this version reads {SCHEMA}")
-        return Record(**data)
-    except (ValueError, TypeError, AttributeError) as error:
-        remedy = "move it away; the job itself, if there is one, is not touched by that"
-        raise Stop(Exit.HARNESS, f"{path}: is no launch record: {error}", remedy=remedy) from None
+        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
+            named = data.get("schema") if isinstance(data, dict) else None
+            raise ValueError(f"its schema is {named!r}, this version reads {SCHEMA}")
+        record = _reader().validate_python(data)
+        if record.id != path.stem:
+            raise ValueError(f"it is the record of {record.id}")
+        return record
+    except (ValueError, RecursionError) as error:
+        raise Stop(
+            Exit.HARNESS,
+            f"{path}: is no launch record: {_in_short(error)}",
+            remedy="move it away; the job itself, if there is one, is not touched by that",
+        ) from None
+
+
+def _in_short(error: Exception) -> str:
+    if not isinstance(error, ValidationError):
+        return str(error)
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
