@@ -89,6 +89,15 @@ def test_commands_stand_in_blocks_that_are_run(path: Path) -> None:
             assert not commands, f"{path.name}, line {block.line}: {commands} are in a block that is not run"
 
 
+def test_every_command_is_described() -> None:
+    gonogo = [sys.executable, "-m", "gonogo", "--help"]
+    done = subprocess.run(gonogo, capture_output=True, text=True, timeout=SECONDS, check=True)
+    commands = re.findall(r"^  ([a-z]+) ", done.stdout.partition("Commands:")[2], re.MULTILINE)
+    assert "check" in commands
+    text = (ROOT / "docs" / "exit-codes.md").read_text(encoding="utf-8")
+    assert [command for command in commands if f"| `gonogo {command}" not in text] == []
+
+
 def test_an_unknown_mark_is_an_error() -> None:
     with pytest.raises(ValueError, match="line 1: 'skip: me' is no mark"):
         parse("<!-- skip: me -->\n```sh\nfalse\n```\n")
