@@ -232,7 +232,7 @@ def _record(path: Path, text: str) -> Record:
         if not isinstance(data, dict) or data.get("schema") != SCHEMA:
             named = data.get("schema") if isinstance(data, dict) else None
             raise ValueError(f"its schema is {named!r}, this version reads {SCHEMA}")
-        record = _reader().validate_python(data)
+        record = _reader().validate_json(text)
         if record.id != path.stem:
             raise ValueError(f"it is the record of {record.id}")
         return record
