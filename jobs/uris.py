@@ -1,4 +1,4 @@
-"""Where an input or output lies: `s3://…` is cloud, `file://` and plain paths are local to the target's host (JOB-04)."""
+"""Where an input or output lies: `s3://…` is cloud, `file://` and plain paths lie on the target's host (JOB-04)."""
 
 from __future__ import annotations
 
