@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gonogo.jobs.model import Job
     from gonogo.platforms.diagnosis import Diagnosis
+    from gonogo.platforms.inspection import Table
     from gonogo.platforms.probe.answers import Answers
     from gonogo.platforms.probe.questions import Question
 
@@ -124,6 +125,10 @@ class Platform(ABC):
     @abstractmethod
     def release(self, native_id: str) -> None:
         """Remove what `submit` made on the target (container, run folder), for a job that never may or has ended."""
+
+    def tables(self) -> list[Table]:
+        """What the target offers, for `gonogo inspect`. Raises Fault."""
+        return []
 
     def diagnose(self, native_id: str) -> Diagnosis:
         """Why the job ended as it did, from its status and the end of its log. Raises Fault."""

@@ -17,12 +17,14 @@ from gonogo.platforms.docker.gpu import GpuContainer, ToolkitFacts, gpu_request,
 from gonogo.platforms.docker.identity import job_user
 from gonogo.platforms.docker.image_files import program_in_image
 from gonogo.platforms.docker.inside import inside, outside
+from gonogo.platforms.docker.inspection import tables
 from gonogo.platforms.docker.jobspec import DEFAULT_SHM, JobSpec, command_line, job_spec, limits
 from gonogo.platforms.docker.pull import pull_image
 from gonogo.platforms.docker.smoke import SmokeImages
 from gonogo.platforms.docker.sweep import sweep_probes
 from gonogo.platforms.faults import Fault, LaunchLost, LaunchRefused, Refused
 from gonogo.platforms.gpus import trouble
+from gonogo.platforms.inspection import Table
 from gonogo.platforms.probe.answers import Answers
 from gonogo.platforms.probe.parse import parse
 from gonogo.platforms.probe.questions import GpuQuestion, Question
@@ -167,6 +169,9 @@ class DockerPlatform(Platform):
 
     def sweep(self, run_id: str | None = None) -> list[str]:
         return sweep_probes(self.connection, run_id)
+
+    def tables(self) -> list[Table]:
+        return tables(self)
 
     # --- launching ---
 

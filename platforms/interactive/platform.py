@@ -20,6 +20,7 @@ from pathlib import Path
 from gonogo.jobs.model import Job
 from gonogo.platforms.contract import JobState, Placed, Platform, Status, Submission
 from gonogo.platforms.faults import Denied, Fault, LaunchLost, LaunchRefused, Refused, TimedOut
+from gonogo.platforms.inspection import Table, gpu_table, node_table
 from gonogo.platforms.interactive import processes, supervisor
 from gonogo.platforms.interactive.command import arguments
 from gonogo.platforms.interactive.environment import inherited, job_environment
@@ -28,7 +29,7 @@ from gonogo.platforms.interactive.runs import RunFolder, Runs, wait_until
 from gonogo.platforms.node import under_torchrun
 from gonogo.platforms.probe.answers import Answers
 from gonogo.platforms.probe.parse import how_far, parse
-from gonogo.platforms.probe.questions import Question
+from gonogo.platforms.probe.questions import GpuQuestion, NodeQuestion, Question
 from gonogo.platforms.probe.render import render
 from gonogo.platforms.settings import Settings
 from gonogo.platforms.shell import Identity, LocalShell, ShellTimedOut
@@ -79,6 +80,11 @@ class InteractivePlatform(Platform):
             stuck = how_far(fault.stdout, nonce, questions)
             raise TimedOut(f"{fault.message}{f'; it hung at {stuck}' if stuck else ''}") from fault
         return parse(done.stdout, nonce, questions, self.address)
+
+    def tables(self) -> list[Table]:
+        """This node and its GPUs."""
+        answers = self.ask([NodeQuestion(), GpuQuestion(seconds=10)], deadline=20.0)
+        return [node_table(answers.node()), gpu_table(answers.gpu())]
 
     def render(self, submission: Submission) -> str:
         """Directory, user, environment and command as `submit` runs them; inherited variables are only counted."""
