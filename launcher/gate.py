@@ -19,8 +19,9 @@ from gonogo.launcher.clearance import accept
 from gonogo.launcher.exits import Exit, Stop
 from gonogo.launcher.opening import Opened, kept_settings
 from gonogo.launcher.records import Record, Records, now
+from gonogo.launcher.recovery import recover
 from gonogo.launcher.submission import build_submission
-from gonogo.platforms.contract import Placed, Platform, Submission
+from gonogo.platforms.contract import Placed, Submission
 from gonogo.platforms.faults import Fault, LaunchLost, LaunchRefused
 from gonogo.reports.document import digest as document_digest
 from gonogo.reports.document import rows_of
@@ -203,28 +204,3 @@ class Gate:
             reason = f"{reason}; it could not be removed: {fault.message}"
         record.phase, record.state, record.ended, record.reason = "ended", "Error", now(), reason
         self.records.write(record)
-
-
-def recover(platform: Platform, records: Records, record: Record) -> Placed | None:
-    """What became of a launch that was interrupted between intent and record: the job, recorded now, or None.
-
-    Raises Stop(HARNESS) where the platform does not answer: then nothing may be submitted either.
-    """
-    try:
-        placed = platform.find(record.id)
-    except Fault as fault:
-        raise Stop(
-            Exit.HARNESS,
-            f"launch {record.id} was interrupted; {platform.address} does not say what became of it: {fault.message}",
-            remedy=fault.remedy,
-        ) from None
-    if placed is None:
-        return None
-    record.phase, record.native_id, record.address, record.submitted = (
-        "submitted",
-        placed.native_id,
-        placed.address,
-        now(),
-    )
-    records.write(record)
-    return placed

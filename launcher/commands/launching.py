@@ -137,7 +137,8 @@ def _after(gate: Any, launched: Any, *, watch: bool, as_json: bool) -> int:
 
 
 def _watched(gate: Any, record: Any, *, as_json: bool) -> int:
-    from gonogo.launcher.follow import Watch, in_words, recorded
+    from gonogo.launcher.follow import in_words, recorded
+    from gonogo.launcher.watch import Watch
     from gonogo.platforms.contract import JobState
 
     sys.stdout.flush()
