@@ -7,6 +7,7 @@ from gonogo.fixtures.probes.path_facts import PathFacts
 from gonogo.fixtures.requirement import requirement
 from gonogo.jobs.model import Job
 from gonogo.jobs.sizes import format_size
+from gonogo.reports.plain import one_line
 
 
 @requirement("PATH-01")
@@ -37,8 +38,9 @@ def test_output_has_room(param: str, path_facts: PathFacts, job: Job, evidence: 
         expected=f"at least {format_size(wanted)}",
     )
     evidence(filesystem=space.mount)
+    place = one_line(param)
     assert space.free_bytes >= wanted, (
-        f"{param} has {format_size(space.free_bytes)} free, the job requires {format_size(wanted)}"
+        f"{place} has {format_size(space.free_bytes)} free, the job requires {format_size(wanted)}"
     )
-    assert space.free_bytes > 0, f"the filesystem of {param} is full"
-    assert space.free_inodes != 0, f"the filesystem of {param} has no free inodes"
+    assert space.free_bytes > 0, f"the filesystem of {place} is full"
+    assert space.free_inodes != 0, f"the filesystem of {place} has no free inodes"

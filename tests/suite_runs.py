@@ -107,9 +107,10 @@ def job_text(**fields: Any) -> str:
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
-    """What a run sees of its surroundings: nothing of ours but PATH, HOME and LANG."""
+    """What a run sees of its surroundings: PATH, HOME and LANG of ours, no other people's plugins."""
     kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-    return {**kept, "GONOGO_STATE_DIR": str(folder / "state"), "PYTHONDONTWRITEBYTECODE": "1", **more}
+    own = {"GONOGO_STATE_DIR": str(folder / "state"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return {**kept, **own, "PYTHONDONTWRITEBYTECODE": "1", **more}
 
 
 def start(
@@ -121,7 +122,7 @@ def start(
     **variables: str,
 ) -> subprocess.Popen[str]:
     """Start a run that writes `readiness.json` into the folder. `user` is a UID for the whole run."""
-    command = [sys.executable, "-m", "pytest", f"--platform={platform}", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", f"--platform={platform}", "-p", "no:cacheprovider", "-p", "xdist.plugin"]
     if job is not None:
         (folder / "job.yaml").write_text(job)
         command.append(f"--job={folder / 'job.yaml'}")

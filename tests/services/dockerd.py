@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import socket
@@ -21,6 +22,8 @@ import docker
 from .images import Images, load_images
 
 START_SECONDS = 30.0
+_VERSION = re.compile(r"(?<= )/v[0-9.]+(?=/)")
+_CALLED = re.compile(r'msg="Calling (\w+ [^"?]+)')
 STOP_SECONDS = 20.0
 
 
@@ -131,7 +134,7 @@ class Dockerd:
     def _config_file(self) -> str:
         file = self.folder / "daemon.json"
         if not file.exists():
-            file.write_text("{}")
+            file.write_text('{"debug": true}')  # the log then tells every call
         return str(file)
 
     def _answers_or_ended(self) -> bool:
@@ -214,6 +217,11 @@ class Dockerd:
             "volumes": sorted(one.name for one in client.volumes.list()),
             "images": sorted(one.id for one in client.images.list()),
         }
+
+    def calls(self) -> list[str]:
+        """What clients have asked since the daemon's first start, in order and without queries: `POST
+        /containers/create`. From its own log."""
+        return [_VERSION.sub("", call) for call in _CALLED.findall(self.log.read_text(errors="replace"))]
 
     def close(self) -> None:
         """Stop it and remove everything that it left: processes by PID, mounts, folders."""
