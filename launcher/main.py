@@ -11,6 +11,7 @@ import typer
 
 from gonogo.launcher.commands import after, catalogue, check, diagnosing, inspecting, launching
 from gonogo.launcher.exits import Exit, Stop
+from gonogo.launcher.older_options import translate
 
 app = typer.Typer(
     name="gonogo",
@@ -39,7 +40,10 @@ def main() -> None:
 
 def _run() -> int:
     try:
-        result = app(standalone_mode=False)
+        older = translate(sys.argv[1:])
+        for note in older.notes:
+            print(f"note: {note}", file=sys.stderr)
+        result = app(args=older.words, standalone_mode=False)
         return result if isinstance(result, int) else 0
     except Stop as stop:
         return _told(stop)

@@ -77,6 +77,9 @@ def check(
     waivers: Annotated[Path | None, typer.Option(metavar="FILE", help="Further waivers.")] = None,
     pull: Annotated[bool, typer.Option("--pull", help="Allow pulling images on the target.")] = False,
     deep: Annotated[bool, typer.Option("--deep", help="Also the slow, advisory rows.")] = False,
+    skip_platform_access: Annotated[
+        bool, typer.Option("--skip-platform-access", help="Static rows only; the verdict is INCOMPLETE.")
+    ] = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
     wait: Annotated[str | None, typer.Option(metavar="DURATION", help="Ask again until GO or the time is up.")] = None,
@@ -85,7 +88,7 @@ def check(
     options = pytest_options(
         image=image, gpus=gpus, path=path, output=output, set=sets, docker_host=docker_host, report=report,
         deadline=deadline, probe_timeout=probe_timeout, strict=strict, offline=offline, smoke_image=smoke_image,
-        checks=checks, policy=policy, waivers=waivers, pull=pull, deep=deep,
+        checks=checks, policy=policy, waivers=waivers, pull=pull, deep=deep, skip_platform_access=skip_platform_access,
     )  # fmt: skip
     ends = time.monotonic() + _duration(wait)
     while True:
