@@ -37,6 +37,9 @@ def test_job_network_is_usable(job_network: NetworkFact | None, settings: Settin
     if job_network is None:
         return
     evidence.remedy(f"docker network rm {name}, or set `docker.network` (DOCKER_NETWORK) to another")
+    if job_network.holders > 1:
+        evidence.remedy(f"docker network ls --filter name={name}, then `docker network rm ID` for all but one")
+    assert job_network.holders == 1, f"{job_network.holders} networks are called {name}: the daemon cannot tell which"
     assert job_network.usable, (
         f"network {name} has the driver {job_network.driver}, which a single container cannot use"
     )

@@ -58,12 +58,14 @@ class DaemonInfo:
 
 @dataclass(frozen=True)
 class NetworkFact:
-    """A network of the daemon. `usable` says whether one container can be attached to it."""
+    """A network of the daemon. `usable` says whether one container can be attached to it by its name, which `holders`
+    networks have."""
 
     name: str
     id: str
     driver: str
     usable: bool
+    holders: int = 1
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,7 @@ def find_network(connection: Connection, name: str) -> NetworkFact | None:
     # A name held twice can only be used by its ID; the launch names the network, so the daemon would refuse it.
     driver = str(match[0].get("Driver", ""))
     usable = len(match) == 1 and (driver in USABLE_DRIVERS or bool(match[0].get("Attachable")))
-    return NetworkFact(name, str(match[0].get("Id", "")), driver, usable)
+    return NetworkFact(name, str(match[0].get("Id", "")), driver, usable, len(match))
 
 
 def containers_of(connection: Connection, launch_id: str) -> list[ContainerFact]:
