@@ -122,6 +122,7 @@ class Connection:
         """A client; whatever the SDK raises inside becomes a Fault. `doing` is such as 'while listing images'."""
         client = self.client(seconds)
         try:
+            self.knock(seconds)
             yield client
         except Fault:
             raise
@@ -132,6 +133,17 @@ class Connection:
         """The answer to one question."""
         with self.asking(doing, seconds) as client:
             return question(client)
+
+    def knock(self, seconds: float = REACH_SECONDS) -> None:
+        """Open a socket's file and close it again. Raises OSError.
+
+        Its trouble is plain here, wrapped four times by the SDK, and the SDK leaves a socket open for each failure.
+        """
+        scheme, _, path = self.endpoint.url.partition("://")
+        if scheme == "unix":
+            with socket.socket(socket.AF_UNIX) as door:
+                door.settimeout(seconds)
+                door.connect(path)
 
     def close(self) -> None:
         with self._lock:
@@ -144,7 +156,7 @@ class Connection:
         from docker.constants import DEFAULT_DOCKER_API_VERSION, MINIMUM_DOCKER_API_VERSION
 
         try:
-            self._knock(seconds)
+            self.knock(seconds)
             client = self._open(MINIMUM_DOCKER_API_VERSION, seconds)
             with contextlib.closing(client):
                 answer = client.version(api_version=False)
@@ -160,14 +172,6 @@ class Connection:
             )
         self._version = min(offered, DEFAULT_DOCKER_API_VERSION, key=_number)
         return self._version
-
-    def _knock(self, seconds: float) -> None:
-        """Open a socket's file and close it again: its trouble is plain here, and wrapped four times by the SDK."""
-        scheme, _, path = self.endpoint.url.partition("://")
-        if scheme == "unix":
-            with socket.socket(socket.AF_UNIX) as door:
-                door.settimeout(seconds)
-                door.connect(path)
 
     def _open(self, version: str, seconds: float) -> Client:
         from docker import APIClient

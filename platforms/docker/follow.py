@@ -8,6 +8,7 @@ from typing import Any
 
 from gonogo.platforms.contract import JobState, Status
 from gonogo.platforms.docker.connection import Connection
+from gonogo.platforms.docker.errors import translate
 from gonogo.platforms.faults import Fault, NotFound, Refused, TimedOut
 
 #: A follow looks at the container's state whenever it printed nothing for this long, seconds.
@@ -122,7 +123,12 @@ def _frames(connection: Connection, native_id: str, **options: Any) -> Iterator[
     tail = options.pop("tail", None)
     with connection.asking(f"when asked for the log of container {native_id[:12]}", _QUIET_SECONDS) as client:
         yield from client.logs(
-            native_id, stdout=True, stderr=True, stream=True, tail="all" if tail is None else tail, **options
+            native_id,
+            stdout=True,
+            stderr=True,
+            stream=True,
+            tail="all" if tail is None else tail,
+            **{"follow": False, **options},  # left out, the SDK follows whatever it streams
         )
 
 
@@ -173,9 +179,14 @@ class _Follower:
         ends = time.monotonic() + _RESTART_SECONDS
         while True:
             try:
+                self._connection.knock()
                 return status_of(inspect(self._connection, self._native_id)["State"]).state.ended
             except NotFound:
                 raise
+            except OSError as error:
+                if time.monotonic() > ends:
+                    raise translate(error, self._connection.address, "while following the log") from error
+                time.sleep(0.25)
             except Fault:
                 if time.monotonic() > ends:
                     raise

@@ -5,6 +5,7 @@ The daemon holds a container's name once, which decides between two launchers.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,10 +14,11 @@ from gonogo.platforms.docker.connection import Connection
 from gonogo.platforms.docker.errors import container_fault, first_line, translate, true_error
 from gonogo.platforms.docker.jobspec import JobSpec, container_config, prepared_files
 from gonogo.platforms.docker.labels import DIGEST, LAUNCH, abandoned, job_container_name
-from gonogo.platforms.faults import Fault, LaunchLost, LaunchRefused, NotFound, TimedOut, Unreachable
+from gonogo.platforms.faults import Fault, LaunchLost, LaunchRefused, NotFound, Refused, TimedOut, Unreachable
 
 #: Seconds for one step of a launch; a daemon with a slow disk needs some to prepare a container's file system.
 STEP_SECONDS = 60.0
+_TICK = 0.05
 #: Networks that the daemon itself provides.
 _PREDEFINED = frozenset({"host", "none", "bridge", "default"})
 
@@ -27,16 +29,20 @@ def start_job(connection: Connection, spec: JobSpec) -> Placed:
     Raises LaunchRefused (nothing of it stays), or LaunchLost where the daemon fell silent in between.
     """
     ensure_network(connection, spec.network)
-    for _ in range(2):  # a second time where a killed launcher's container had to be cleared away
+    ends = time.monotonic() + STEP_SECONDS
+    while True:
         try:
             created = _create(connection, spec)
         except _NameTaken:
             placed = _led_to(connection, spec)
             if placed is not None:
                 return placed
+            # Cleared away, or another launcher's create is under way: its name is held before its container is shown.
+            if time.monotonic() > ends:
+                raise LaunchLost(f"container {spec.name} is being created and never appears") from None
+            time.sleep(_TICK)
             continue
         return _start(connection, spec, created)
-    raise LaunchRefused(f"container {spec.name} comes back whenever it is removed: another launcher uses this ID")
 
 
 def find_job(connection: Connection, launch_id: str) -> Placed | None:
@@ -71,6 +77,9 @@ def remove_container(connection: Connection, native_id: str) -> None:
             client.remove_container(native_id, force=True, v=True)
     except NotFound:
         return
+    except Refused as fault:
+        if "already in progress" not in fault.detail:
+            raise
 
 
 class _NameTaken(Exception):
@@ -119,7 +128,10 @@ def _details(connection: Connection, spec: JobSpec, container: str) -> Placed:
 
 
 def _led_to(connection: Connection, spec: JobSpec) -> Placed | None:
-    """The container that has the name, None once an abandoned one was removed. LaunchRefused for a foreign one."""
+    """The container that has the name, None where there is none to show yet or an abandoned one was removed.
+
+    Raises LaunchRefused for a foreign one.
+    """
     found = _inspect(connection, spec.name)
     if found is None:
         return None

@@ -201,8 +201,9 @@ class Dockerd:
         """Remove all containers and all networks but the daemon's own, so that tests do not see each other's."""
         client = self.client()
         for container in client.containers.list(all=True):
-            with contextlib.suppress(docker.errors.NotFound):
+            with contextlib.suppress(docker.errors.APIError):  # gone, or going by itself
                 container.remove(force=True, v=True)
+        wait_until(lambda: not client.api.containers(all=True), "all containers to be gone")
         for network in client.networks.list():
             if network.name not in ("bridge", "host", "none"):
                 with contextlib.suppress(docker.errors.NotFound):
