@@ -62,7 +62,7 @@ def run_probe(connection: Connection, spec: ProbeSpec, *, run_id: str, deadline:
     name = f"gonogo-probe-{run_id}-{next(_numbers)}-{this_process().pid}"
     try:
         try:
-            return _run(client, connection, spec, name, run_id, ends, what)
+            return _started(_run(client, connection, spec, name, run_id, ends, what), spec.image)
         except Fault:
             raise
         except Exception as error:
@@ -87,6 +87,15 @@ def _run(
     stdout = client.logs(container, stdout=True, stderr=False)
     stderr = client.logs(container, stdout=False, stderr=True)
     return Completed(stdout, stderr, code)
+
+
+def _started(done: Completed, image: str) -> Completed:
+    """Raises where the shell could not be executed after the daemon had called the container started (runc 1.1)."""
+    words = done.stderr.decode(errors="replace")
+    fault = container_fault(words, image) if done.returncode and words.startswith(f"exec {_SHELL}: ") else None
+    if fault is not None:
+        raise fault
+    return done
 
 
 def _config(spec: ProbeSpec, run_id: str) -> dict[str, Any]:

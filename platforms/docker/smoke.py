@@ -10,7 +10,7 @@ from gonogo.platforms.docker.connection import Connection
 from gonogo.platforms.docker.container import NoShell, ProbeSpec, run_probe
 from gonogo.platforms.docker.facts import find_image, images_by_size
 from gonogo.platforms.docker.pull import pull_image
-from gonogo.platforms.faults import Fault, NotFound, ToolMissing
+from gonogo.platforms.faults import Fault, ToolMissing
 from gonogo.platforms.shell import Completed
 
 #: Images tried at most; each costs one refused start.
@@ -32,7 +32,7 @@ class SmokeImages:
     def run(self, spec: ProbeSpec, *, run_id: str, deadline: float, what: str) -> tuple[str, Completed]:
         """Run the probe in the first image that can: its reference and what came of it. Raises as `run_probe`,
 
-        NotFound where no image can be had, ToolMissing where none of those tried has a shell.
+        ToolMissing where no image can be had or none of those tried has a shell.
         """
         without_shell: list[NoShell] = []
         for image in self._candidates():
@@ -74,11 +74,11 @@ class SmokeImages:
         if self._may_pull:
             pull_image(self._connection, image)
             return image
-        raise NotFound(f"smoke image {image} is not on the target", remedy=f"docker pull {image}, or add --pull")
+        raise ToolMissing(f"smoke image {image} is not on the target", remedy=f"docker pull {image}, or add --pull")
 
     def _none_there(self) -> Fault:
         wanted = self._job_image or "busybox"
-        return NotFound(
+        return ToolMissing(
             f"there is no image on the daemon at {self._connection.address} to run probes in",
             remedy=f"docker pull {wanted}, or --smoke-image REF --pull",
         )

@@ -165,7 +165,7 @@ def test_no_image_at_all_has_a_shell(docker_daemon: Dockerd, monkeypatch: pytest
 
 def test_absent_smoke_image_names_the_pull(docker_daemon: Dockerd) -> None:
     platform = docker_platform(docker_daemon.url, job_as("0:0"), smoke_image="nowhere.invalid/none:1")
-    with pytest.raises(NotFound, match=r"smoke image nowhere\.invalid/none:1 is not on the target") as raised:
+    with pytest.raises(ToolMissing, match=r"smoke image nowhere\.invalid/none:1 is not on the target") as raised:
         platform.ask_in_container([NodeQuestion()], deadline=30)
     assert "docker pull nowhere.invalid/none:1" in raised.value.remedy
     platform.close()
