@@ -40,11 +40,11 @@ Kind = Literal["job", "nemo-recipe"]
 class LoadedJob:
     """A job and what is known of where it came from.
 
-    `digest` is `sha256:…` over the content after `--set` and options; layout, comments, quotes and the order of keys do
-    not count. Variables are filled in first, except those that hold secrets: they count by name, so that a new token
-    leaves the digest as it was and the digest tells nothing about a token. `file` is None for an ad-hoc job. `lines`
-    maps dotted keys (`inputs.0.uri`) to lines of the file. `notes` are sentences of advice. `recipe` is the whole
-    content of a NeMo recipe.
+    `digest` is `sha256:…` over the content after `--set` and options; layout, comments, quotes, the order of keys and
+    `id` do not count. Variables are filled in first, except those that hold secrets: they count by name, so that a new
+    token leaves the digest as it was and the digest tells nothing about a token. `file` is None for an ad-hoc job.
+    `lines` maps dotted keys (`inputs.0.uri`) to lines of the file. `notes` are sentences of advice. `recipe` is the
+    whole content of a NeMo recipe.
     """
 
     job: Job
@@ -147,8 +147,10 @@ def _clear_secret_notes(root: MappingNode, file: str | None) -> list[str]:
 
 
 def _digest(content: MappingNode, environment: Mapping[str, str], job: Job) -> str:
-    public = expand_public(content, environment, set(job.credentials))
-    text = json.dumps(_normalised(public), sort_keys=True, separators=(",", ":"))
+    public = _normalised(expand_public(content, environment, set(job.credentials)))
+    if isinstance(public, dict):
+        public.pop("id", None)  # the name of a launch, not what is launched
+    text = json.dumps(public, sort_keys=True, separators=(",", ":"))
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 

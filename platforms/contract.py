@@ -67,7 +67,11 @@ class Submission:
 
 @dataclass(frozen=True)
 class Placed:
-    """A job the platform has taken: `native_id` is the platform's own ID, used in every later call."""
+    """A job the platform has taken: `native_id` is the platform's own ID, used in every later call.
+
+    `details` are for a person, but for `digest`: the job digest that it was submitted with. A job without it is
+    somebody else's.
+    """
 
     native_id: str
     address: str

@@ -119,6 +119,7 @@ def _details(connection: Connection, spec: JobSpec, container: str) -> Placed:
         address=connection.address,
         details={
             "container": spec.name,
+            "digest": spec.submission.job_digest,
             "network": spec.network,
             "user": spec.user.shown,
             "home": spec.home,
@@ -159,7 +160,8 @@ def _never_started(found: Mapping[str, Any]) -> bool:
 def _placed(connection: Connection, found: Mapping[str, Any]) -> Placed:
     state = str(found["State"]["Status"])
     name = str(found.get("Name", "")).lstrip("/")
-    return Placed(str(found["Id"]), connection.address, {"container": name, "state": state})
+    digest = _labels(found).get(DIGEST, "")
+    return Placed(str(found["Id"]), connection.address, {"container": name, "state": state, "digest": digest})
 
 
 def _labels(found: Mapping[str, Any]) -> Mapping[str, str]:

@@ -222,7 +222,9 @@ class InteractivePlatform(Platform):
 
     def _placed(self, folder: RunFolder) -> Placed:
         command = folder.process("command.json") or folder.process("supervisor.json")
+        launch = folder.read("launch.json") or {}
         details = {"folder": str(folder.path), "output": str(folder.path / "output.log")}
+        details["digest"] = str(launch.get("digest", ""))
         if command is not None:
             details["pid"] = str(command.pid)
         return Placed(folder.launch_id, self.address, details)
