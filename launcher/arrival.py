@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
 
 from gonogo.jobs.model import Job
 from gonogo.platforms.contract import Platform
-from gonogo.platforms.faults import Fault, TimedOut
+from gonogo.platforms.faults import Fault, NotFound, TimedOut
 from gonogo.platforms.probe.preflight import Expectation, PreflightResult, parse_preflight
 from gonogo.platforms.probe.questions import ProgramQuestion
 from gonogo.platforms.programs import first_program
 from gonogo.reports.rows import Row, State
+from gonogo.reports.verdict import Verdict
 
 #: Seconds between looks at the job's output while its preflight runs.
 _TICK = 0.2
@@ -29,17 +31,26 @@ def expectations(rows: Sequence[Row], job: Job) -> list[Expectation]:
 
 
 def wait_for_result(platform: Platform, native_id: str, nonce: str, patience: float) -> PreflightResult:
-    """Follow the job's output until its preflight has ended. Raises TimedOut after `patience` seconds, or a Fault."""
+    """Follow the job's output until its preflight has ended, over short silences of the platform.
+
+    Raises NotFound where the job is gone, TimedOut after `patience` seconds.
+    """
     ends = time.monotonic() + patience
+    silence = ""
     while True:
-        ended = platform.status(native_id).state.ended
-        result = parse_preflight(platform.arrival_output(native_id), nonce)
-        if result.done:
-            return result
-        if ended:  # the output was read after the end was seen: nothing more will come
-            return replace(result, done=True, passed=False)
+        try:
+            ended = platform.status(native_id).state.ended
+            result = parse_preflight(platform.arrival_output(native_id), nonce)
+            if result.done:
+                return result
+            if ended:  # the output was read after the end was seen: nothing more will come
+                return replace(result, done=True, passed=False)
+        except NotFound:
+            raise
+        except Fault as fault:
+            silence = f" ({fault.message})"
         if time.monotonic() >= ends:
-            raise TimedOut(f"the in-job preflight on {platform.address} did not end within {patience:g} s")
+            raise TimedOut(f"the in-job preflight on {platform.address} did not end within {patience:g} s{silence}")
         time.sleep(_TICK)
 
 
@@ -55,6 +66,18 @@ def _settled(row: Row, result: PreflightResult) -> Row:
         state = State.PASSED if holds else State.FAILED
         return replace(row, state=state, stage="arrival", found=words or row.found, message=None if holds else words)
     return replace(row, state=State.UNVERIFIED, stage="arrival", message="the in-job preflight gave no answer")
+
+
+def with_verdict(document: Mapping[str, Any], verdict: Verdict) -> dict[str, Any]:
+    """The report with the rows that arrival has settled and the verdict over them."""
+    return {
+        **document,
+        "verdict": verdict.word,
+        "because": verdict.because,
+        "counts": dict(verdict.counts),
+        "causes": [asdict(cause) for cause in verdict.causes],
+        "rows": [row.to_json() for row in verdict.rows],
+    }
 
 
 def tail_of(platform: Platform, native_id: str) -> str:

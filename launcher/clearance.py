@@ -3,7 +3,7 @@ on trust."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from gonogo.launcher.opening import Opened
 from gonogo.launcher.suite import ROOT
 from gonogo.platforms.faults import Fault
 from gonogo.reports.document import ReportError, load_document, rows_of
-from gonogo.reports.verdict import judge
+from gonogo.reports.rows import Row
+from gonogo.reports.verdict import GO, Verdict, judge
 
 #: How old a clearance may be.
 BOUND = timedelta(minutes=15)
@@ -25,7 +26,8 @@ def accept(path: Path, opened: Opened, *, strict: bool, today: date, now: dateti
     """The document, if it clears this very launch.
 
     Job content, platform, target and suite must be the same, its age under the bound, and the verdict, computed again
-    from its rows and the expected set, GO. Raises Stop(NO_GO) with the reason.
+    from its rows and the expected set, GO. Raises Stop(NO_GO) with the reason, Stop(USAGE) for a file that is no
+    report.
     """
     try:
         document = load_document(path)
@@ -34,15 +36,9 @@ def accept(path: Path, opened: Opened, *, strict: bool, today: date, now: dateti
     reason = _other(document, opened) or _age(document, now)
     if reason:
         raise _refused(path, reason)
-    verdict = judge(
-        rows_of(document),
-        expected(opened.job, opened.settings.platform.value),
-        strict=strict,
-        cut_short=document.get("cut_short"),
-        attested=opened.job.attested,
-        waivers=[*opened.job.waivers, *opened.policy.waivers],
-        today=today,
-    )
+    if document["verdict"] != GO:
+        raise _refused(path, f"it is the report of a run that ended {document['verdict']}")
+    verdict = judged(rows_of(document), opened, document, strict=strict, today=today)
     if not verdict.go:
         raise _refused(path, f"its rows give {verdict.word}: {verdict.because}")
     try:
@@ -52,6 +48,21 @@ def accept(path: Path, opened: Opened, *, strict: bool, today: date, now: dateti
     if identity != document["target"].get("identity"):
         raise _refused(path, "it is for another target")
     return document
+
+
+def judged(
+    rows: Sequence[Row], opened: Opened, document: Mapping[str, Any], *, strict: bool, today: date | None = None
+) -> Verdict:
+    """The verdict over those rows, measured against what this job and platform call for today."""
+    return judge(
+        rows,
+        expected(opened.job, opened.settings.platform.value),
+        strict=strict,
+        cut_short=document.get("cut_short"),
+        attested=opened.job.attested,
+        waivers=[*opened.job.waivers, *opened.policy.waivers],
+        today=today or datetime.now(timezone.utc).date(),
+    )
 
 
 def _other(document: Mapping[str, Any], opened: Opened) -> str:

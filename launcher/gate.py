@@ -1,9 +1,5 @@
 """The gate: the suite first, the submission only on GO, one job for one launch ID whatever interrupts. Source:
-GATE-01 to 03.
-
-The record is written before the platform is asked to make anything, and again when it has: whoever comes later, after
-a crash in between, finds the intent and asks the platform what became of it.
-"""
+GATE-01 to 03."""
 
 from __future__ import annotations
 
@@ -14,26 +10,24 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from gonogo.launcher import arrival
 from gonogo.launcher.clearance import accept
 from gonogo.launcher.exits import Exit, Stop
-from gonogo.launcher.opening import Opened, kept_settings
-from gonogo.launcher.records import Record, Records, now
-from gonogo.launcher.recovery import recover
-from gonogo.launcher.submission import build_submission
-from gonogo.platforms.contract import Placed, Submission
-from gonogo.platforms.faults import Fault, LaunchLost, LaunchRefused
-from gonogo.reports.document import digest as document_digest
-from gonogo.reports.document import rows_of
-from gonogo.reports.rows import Row, State
+from gonogo.launcher.opening import Opened, reopen
+from gonogo.launcher.placing import Placing
+from gonogo.launcher.records import Record, Records
+from gonogo.launcher.recovery import note_placed, recover
+from gonogo.platforms.contract import Placed, Platform
+from gonogo.platforms.faults import Fault, NotFound
 
-#: Seconds that an in-job preflight may take once its place is there.
-ARRIVAL_PATIENCE = 120.0
+#: Runs the suite and returns its document.
+Prove = Callable[[], Mapping[str, Any]]
+#: Is given a document that did not come from `Prove` as it is.
+Keep = Callable[[Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True)
 class Launched:
-    """What came of a launch. `fresh` is false where the job was there already."""
+    """What came of a launch. `fresh` is false where the job was there already; `note` says so."""
 
     record: Record
     fresh: bool
@@ -42,165 +36,140 @@ class Launched:
 
 @dataclass
 class Gate:
-    """One launch of one job. `prove` runs the suite and returns its document; `say` shows a line to the person."""
+    """One launch of one job.
+
+    `prove` runs the suite and returns its document; `say` shows a line to the person; `show_review` shows what a
+    launch of that ID would submit; `keep` is given the document whenever it did not come from `prove` as it is.
+    """
 
     opened: Opened
     records: Records
-    prove: Callable[[], Mapping[str, Any]]
+    prove: Prove
     say: Callable[[str], None]
-    show_review: Callable[[Submission], None]
+    show_review: Callable[[str], None]
+    keep: Keep = lambda _: None
     clearance: Path | None = None
     strict: bool = False
     replace: bool = False
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    _placing: Placing | None = field(default=None, init=False)
 
     def launch(self, launch_id: str) -> Launched:
-        """Raises Stop: USAGE for an ID of another job, NO_GO, REFUSED; KeyboardInterrupt where it was interrupted."""
-        with self.records.lock(launch_id):
+        """Raises Stop: USAGE for an ID of another job, NO_GO, REFUSED, HARNESS; KeyboardInterrupt where interrupted."""
+        with self.records.lock(launch_id, waiting=self.say):
             known = self._reconciled(launch_id)
             if known is not None:
                 return known
+            self.show_review(launch_id)
             document = self._cleared()
-            return self._submitted(launch_id, document)
+            self._placing = Placing(
+                self.opened, self.records, launch_id, document, self.keep, self.environment, strict=self.strict
+            )
+            found = self._already_there(launch_id, self._placing)
+            if found is not None:
+                return found
+            return Launched(self._placing.place(), fresh=True)
+
+    def after_interruption(self, launch_id: str) -> str:
+        """The one thing that a person must know after Ctrl-C: is there a job? Asks the platform where it must."""
+        record = self._placing.record if self._placing is not None else None
+        if record is None:
+            return "no job was made"
+        try:
+            placed = self.opened.platform.find(launch_id)
+        except (Fault, KeyboardInterrupt):
+            return f"whether job {launch_id} exists is not known: gonogo status {launch_id}"
+        if placed is None:
+            with self.records.editing(record):
+                if record.phase == "intent":
+                    record.phase, record.state, record.reason = (
+                        "refused",
+                        "Error",
+                        "interrupted before it was submitted",
+                    )
+            return "no job was made"
+        note_placed(self.records, record, placed)
+        return f"job {launch_id} exists ({placed.native_id}): gonogo status {launch_id}, gonogo cancel {launch_id}"
 
     def _reconciled(self, launch_id: str) -> Launched | None:
-        """The job of this ID that is there already, None where one may be made."""
+        """The job of this ID that is recorded already, None where one may be made."""
         record = self.records.read(launch_id)
-        if record is None:
+        if record is None or record.phase == "refused":
             return None
-        if record.job.get("digest") != self.opened.loaded.digest and record.phase != "refused":
-            raise Stop(Exit.USAGE, f"launch ID {launch_id} belongs to another job", remedy="choose another --id")
+        platform = self._platform_of(record)
         if record.phase == "intent":
-            return self._recovered(record)
-        if record.phase == "refused" or (self.replace and self._has_ended(record)):
+            if recover(platform, self.records, record) is None:
+                return None
+            self._demand_same_job(record)
+            return Launched(record, False, "an interrupted launch had submitted it; nothing new was submitted")
+        if self.replace and _has_ended(record, platform):
             return None
-        return Launched(record, fresh=False, note=f"already launched at {record.submitted}; nothing new was submitted")
+        self._demand_same_job(record)
+        return Launched(record, False, f"already launched at {record.submitted}; nothing new was submitted")
 
-    def _recovered(self, record: Record) -> Launched | None:
-        placed = recover(self.opened.platform, self.records, record)
-        if placed is None:
-            return None
-        return Launched(record, fresh=False, note="an interrupted launch had submitted it; nothing new was submitted")
+    def _platform_of(self, record: Record) -> Platform:
+        """The platform that the record's job is on, which need not be the one that is asked for now."""
+        return self.opened.platform if self._on_same_target(record) else reopen(record, self.environment)
 
-    def _has_ended(self, record: Record) -> bool:
-        if record.phase == "ended" or record.native_id is None:
-            return True
-        try:
-            return self.opened.platform.status(record.native_id).state.ended
-        except Fault as fault:
-            raise Stop(Exit.HARNESS, f"whether {record.id} has ended is not known: {fault.message}") from None
+    def _on_same_target(self, record: Record) -> bool:
+        here = (self.opened.settings.platform.value, self.opened.platform.address)
+        return (record.platform, record.target.get("address")) == here
+
+    def _demand_same_job(self, record: Record) -> None:
+        if record.job.get("digest") != self.opened.loaded.digest:
+            raise Stop(Exit.USAGE, f"launch ID {record.id} belongs to another job", remedy="choose another --id")
+        if not self._on_same_target(record):
+            where = f"{record.platform} ({record.target.get('address')})"
+            raise Stop(Exit.USAGE, f"launch ID {record.id} belongs to a job on {where}", remedy="choose another --id")
 
     def _cleared(self) -> Mapping[str, Any]:
         if self.clearance is not None:
             moment = datetime.now(timezone.utc)
-            return accept(self.clearance, self.opened, strict=self.strict, today=moment.date(), now=moment)
+            accepted = accept(self.clearance, self.opened, strict=self.strict, today=moment.date(), now=moment)
+            self.say(f"cleared by {self.clearance}: {accepted['because']}")
+            self.keep(accepted)
+            return accepted
         document = self.prove()
         if document["verdict"] != "GO":
             raise Stop(Exit.NO_GO, f"{document['verdict']}: nothing was submitted")
         return document
 
-    def _submitted(self, launch_id: str, document: Mapping[str, Any]) -> Launched:
-        rows = rows_of(document)
-        expected = arrival.expectations(rows, self.opened.job)
-        self._demand_all_asked(rows, len(expected))
-        job, digest = self.opened.job, self.opened.loaded.digest
-        submission = build_submission(job, digest, launch_id, self.environment, expected)
-        self.show_review(submission)
-        record = self._intent(launch_id, document)
-        placed = self._place(submission, record)
-        record.phase, record.native_id, record.address, record.submitted = (
-            "submitted",
-            placed.native_id,
-            placed.address,
-            now(),
-        )
-        self.records.write(record)
-        if submission.preflight:
-            self._arrive(submission, record, rows)
-        return Launched(record, fresh=True)
-
-    def _demand_all_asked(self, rows: list[Row], answerable: int) -> None:
-        deferred = [row for row in rows if row.state is State.DEFERRED]
-        if len(deferred) != answerable:
-            raise Stop(Exit.HARNESS, f"the in-job preflight cannot ask {', '.join(row.name for row in deferred)}")
-
-    def _intent(self, launch_id: str, document: Mapping[str, Any]) -> Record:
-        before = self.records.read(launch_id)
-        record = Record(
-            id=launch_id,
-            phase="intent",
-            job={
-                "name": self.opened.job.name,
-                "file": self.opened.loaded.file or "",
-                "digest": self.opened.loaded.digest,
-            },
-            platform=self.opened.settings.platform.value,
-            target={"address": self.opened.platform.address, "identity": str(document["target"].get("identity", ""))},
-            settings=kept_settings(self.opened.settings),
-            clearance={
-                "verdict": document["verdict"],
-                "report": document_digest(document),
-                "started": document["started"],
-                "because": document["because"],
-            },
-            created=now(),
-            attempt=before.attempt + 1 if before is not None else 1,
-        )
-        self.records.write(record)
-        return record
-
-    def _place(self, submission: Submission, record: Record) -> Placed:
+    def _already_there(self, launch_id: str, placing: Placing) -> Launched | None:
+        """A job of this ID that no record here tells of: launched from another state folder, or the record is lost."""
         platform = self.opened.platform
         try:
+            placed = platform.find(launch_id)
+            if placed is None:
+                return None
             if self.replace:
-                self._remove_earlier(record)
-            return platform.submit(submission)
-        except LaunchRefused as fault:
-            record.phase, record.reason, record.state = "refused", fault.message, "Error"
-            self.records.write(record)
-            detail = f" ({fault.detail})" if fault.detail and fault.detail not in fault.message else ""
-            raise Stop(Exit.REFUSED, f"{fault.message}{detail}; nothing was submitted", remedy=fault.remedy) from None
-        except LaunchLost as fault:
-            placed = self._asked_again(record, fault)
-            if placed is not None:
-                return placed
-            raise Stop(Exit.REFUSED, f"{fault.message}; the platform knows no such job", remedy=fault.remedy) from None
-
-    def _remove_earlier(self, record: Record) -> None:
-        earlier = self.opened.platform.find(record.id)
-        if earlier is not None:
-            self.opened.platform.release(earlier.native_id)
-
-    def _asked_again(self, record: Record, lost: LaunchLost) -> Placed | None:
-        try:
-            return self.opened.platform.find(record.id)
+                _remove_ended(platform, launch_id, placed)
+                return None
         except Fault as fault:
-            message = f"{lost.message}; whether job {record.id} exists is not known: {fault.message}"
-            raise Stop(Exit.REFUSED, message, remedy=f"gonogo status {record.id}") from None
+            message = f"whether a job {launch_id} exists already is not known: {fault.message}; nothing was submitted"
+            raise Stop(Exit.REFUSED, message, remedy=fault.remedy) from None
+        placing.demand_own(placed)
+        record = placing.adopt(placed)
+        return Launched(record, False, f"is on {platform.address} already; nothing new was submitted")
 
-    def _arrive(self, submission: Submission, record: Record, rows: list[Row]) -> None:
-        platform, native_id = self.opened.platform, record.native_id or ""
-        try:
-            result = arrival.wait_for_result(platform, native_id, submission.preflight_nonce, ARRIVAL_PATIENCE)
-        except Fault as fault:
-            self._release(record, fault.message)
-            raise Stop(Exit.NO_GO, f"{fault.message}; the job was removed") from None
-        settled = arrival.settle(rows, result)
-        open_rows = [row for row in settled if row.state in (State.FAILED, State.UNVERIFIED) and row.stage == "arrival"]
-        if result.passed and not open_rows:
-            return
-        words = arrival.tail_of(platform, native_id)
-        self._release(record, "the in-job preflight did not pass")
-        told = "; ".join(f"{row.name}: {row.message}" for row in open_rows) or words or "no answer"
-        raise Stop(Exit.NO_GO, f"NO-GO on arrival: {told}; the command never started, the place was released")
 
-    def _release(self, record: Record, reason: str) -> None:
-        platform, native_id = self.opened.platform, record.native_id or ""
-        try:
-            if not platform.status(native_id).state.ended:
-                platform.cancel(native_id, grace=2.0)
-            platform.release(native_id)
-        except Fault as fault:
-            reason = f"{reason}; it could not be removed: {fault.message}"
-        record.phase, record.state, record.ended, record.reason = "ended", "Error", now(), reason
-        self.records.write(record)
+def _has_ended(record: Record, platform: Platform) -> bool:
+    if record.phase == "ended" or record.native_id is None:
+        return True
+    try:
+        return platform.status(record.native_id).state.ended
+    except NotFound:
+        return True
+    except Fault as fault:
+        raise Stop(Exit.HARNESS, f"whether {record.id} has ended is not known: {fault.message}") from None
+
+
+def _remove_ended(platform: Platform, launch_id: str, placed: Placed) -> None:
+    """Make room for a job of the same ID. Raises Stop(USAGE) while the earlier one goes on."""
+    status = platform.status(placed.native_id)
+    if not status.state.ended:
+        raise Stop(
+            Exit.USAGE,
+            f"job {launch_id} on {platform.address} has not ended ({status.state.value}): it is not replaced",
+            remedy=f"gonogo cancel {launch_id}, or launch under another --id",
+        )
+    platform.release(placed.native_id)

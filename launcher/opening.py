@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from gonogo.jobs.loading import JobFileError, LoadedJob, load_job
 from gonogo.jobs.model import Job
-from gonogo.jobs.policy import Policy, find_policy, load_policy
-from gonogo.jobs.rules import choose_platform
+from gonogo.jobs.policy import Policy, find_policy, load_policy, load_waivers
 from gonogo.jobs.secrets import secret_names, secret_values
 from gonogo.launcher.exits import Exit, Stop
 from gonogo.launcher.records import Record
+from gonogo.platforms.choice import chosen_platform
 from gonogo.platforms.contract import Platform
+from gonogo.platforms.faults import Fault
 from gonogo.platforms.registry import UnknownPlatform, checked_name, open_platform
 from gonogo.platforms.settings import Setting, Settings, resolve
 from gonogo.platforms.state import state_dir
@@ -30,6 +31,8 @@ class Asked:
     platform: str | None = None
     overrides: tuple[str, ...] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
+    policy: Path | None = None
+    waivers: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -46,22 +49,35 @@ class Opened:
     def job(self) -> Job:
         return self.loaded.job
 
+    def kept(self) -> Opened:
+        """The same, but an ended container stays."""
+        if self.job.docker is None:
+            return self
+        docker = self.job.docker.model_copy(update={"auto_remove": False})
+        return replace(self, loaded=replace(self.loaded, job=self.job.model_copy(update={"docker": docker})))
+
 
 def open_job(asked: Asked, environment: Mapping[str, str] = os.environ) -> Opened:
     """Raises Stop(USAGE) with every fault of the file and the options."""
     try:
         if asked.platform is not None:
-            checked_name(asked.platform)
+            checked_name(asked.platform)  # before the job file: a bad name is worth saying first
         loaded = load_job(asked.file, overrides=asked.overrides, environment=environment)
-        name = asked.platform or checked_name(choose_platform(loaded.job, environment, asked.given.get("docker_host")))
-        origin = "command line" if asked.platform is not None else "job file"
-        found = find_policy(asked.file, environment)
-        policy = load_policy(found) if found is not None else Policy()
-        settings = resolve(Setting(name, origin), asked.given, environment, loaded.job)
-        platform = open_platform(name, settings, loaded.job, state_dir(environment))
+        chosen = chosen_platform(asked.platform, loaded.job, environment, asked.given.get("docker_host"))
+        settings = resolve(chosen, asked.given, environment, loaded.job)
+        platform = open_platform(chosen.value, settings, loaded.job, state_dir(environment))
+        policy = _policy(asked, environment)
     except (JobFileError, UnknownPlatform, ValueError) as error:
         raise Stop(Exit.USAGE, str(error)) from None
+    except Fault as fault:  # the docker context in use cannot be read
+        raise Stop(Exit.USAGE, fault.message, remedy=fault.remedy) from None
     return Opened(loaded, settings, platform, redactor_for(loaded.job, environment), policy)
+
+
+def _policy(asked: Asked, environment: Mapping[str, str]) -> Policy:
+    found = asked.policy or find_policy(asked.file, environment)
+    policy = load_policy(found) if found is not None else Policy()
+    return policy.with_waivers(load_waivers(asked.waivers)) if asked.waivers is not None else policy
 
 
 def redactor_for(job: Job, environment: Mapping[str, str]) -> Redactor:
@@ -72,9 +88,14 @@ def redactor_for(job: Job, environment: Mapping[str, str]) -> Redactor:
     return Redactor(named | {f"secret-{number}": value for number, value in enumerate(sorted(rest), start=1)})
 
 
-def kept_settings(settings: Settings) -> dict[str, Any]:
-    """What a record keeps, so that a later process reaches the same target."""
-    return {"docker_host": settings.docker_host.value, "docker_network": settings.docker_network.value}
+def kept_settings(opened: Opened) -> dict[str, Any]:
+    """What a record keeps, so that a later process reaches the same target.
+
+    A daemon's socket is kept as it was found, since the docker context in use may be another one by then.
+    """
+    settings, address = opened.settings, opened.platform.address
+    found = address if address.startswith("unix://") else settings.docker_host.value
+    return {"docker_host": found, "docker_network": settings.docker_network.value}
 
 
 def reopen(record: Record, environment: Mapping[str, str] = os.environ) -> Platform:

@@ -32,27 +32,35 @@ def build_submission(
     missing = [name for name in job.credentials if not environment.get(name)]
     if missing:
         raise Stop(Exit.USAGE, f"credentials not set: {', '.join(missing)}", remedy=f"export {missing[0]}=…")
-    hidden = secret_names(job, environment)
+    shown, hidden = _environment(job, environment)
     named = {name: environment[name] for name in job.credentials}
     nonce = secrets.token_hex(8)
     return Submission(
         launch_id=launch_id,
         job=job,
         job_digest=digest,
-        environment={name: value for name, value in job.env.items() if name not in hidden},
-        secrets={name: value for name, value in job.env.items() if name in hidden} | named,
+        environment=shown,
+        secrets=hidden | named,
         preflight=build_preflight(list(arrival), nonce) if arrival else b"",
         preflight_nonce=nonce if arrival else "",
     )
 
 
-def review(submission: Submission, platform: str, address: str) -> list[tuple[str, str]]:
-    """What a person should see before it is submitted: label and text, secrets by name only."""
-    job = submission.job
+def _environment(job: Job, environment: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+    """The job's own variables: those that may be shown, and the secret ones."""
+    secret = secret_names(job, environment)
+    shown = {name: value for name, value in job.env.items() if name not in secret}
+    return shown, {name: value for name, value in job.env.items() if name in secret}
+
+
+def review(job: Job, launch_id: str, target: str, environment: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What a person should see before it is submitted: label and text, secrets by name only. `target` is a person's
+    name for it."""
+    shown, hidden = _environment(job, environment)
     command = job.command if isinstance(job.command, str) else " ".join(job.command)
     rows = [
-        ("launch", submission.launch_id),
-        ("platform", f"{platform} ({address})"),
+        ("launch", launch_id),
+        ("platform", target),
         ("image", job.image or ""),
         ("command", re.sub(r"\s*\n\s*", " ⏎ ", command.strip())),
         ("GPUs", _gpus(job)),
@@ -60,8 +68,8 @@ def review(submission: Submission, platform: str, address: str) -> list[tuple[st
         ("inputs", "; ".join(_mounted(one.uri, one.mount) for one in job.inputs)),
         ("outputs", "; ".join(_mounted(one.uri, one.mount) for one in job.outputs)),
         ("mounts", "; ".join(_mounted(one.source, one.target) for one in job.mounts)),
-        ("environment", ", ".join(sorted(submission.environment))),
-        ("credentials", ", ".join(sorted(submission.secrets))),
+        ("environment", ", ".join(sorted(shown))),
+        ("credentials", ", ".join(sorted({*hidden, *job.credentials}))),
     ]
     return [(label, text) for label, text in rows if text]
 

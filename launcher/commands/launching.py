@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gonogo.launcher.commands.check import DockerHost, PlatformName, Reports, Sets, Strict, pytest_options, run, show
 from gonogo.launcher.exits import Exit, Stop
+
+if TYPE_CHECKING:
+    from gonogo.launcher.gate import Gate, Keep, Launched, Prove
+    from gonogo.launcher.opening import Opened
+    from gonogo.launcher.records import Record
 
 
 def register(app: typer.Typer) -> None:
@@ -32,6 +38,9 @@ def launch(
     watch: Annotated[bool, typer.Option("--watch", help="Follow the job to its end.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what would be submitted, and stop.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Run an ID again whose job has ended.")] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep the ended container, whatever docker.auto_remove says.")
+    ] = False,
     report: Reports = None,
     deadline: Annotated[str | None, typer.Option(metavar="SECONDS")] = None,
     probe_timeout: Annotated[str | None, typer.Option(metavar="SECONDS")] = None,
@@ -43,11 +52,9 @@ def launch(
     as_json: Annotated[bool, typer.Option("--json", help="The record on standard output.")] = False,
 ) -> int:
     """Launch the job if the suite says GO; exactly one job for one ID."""
-    from gonogo.launcher.gate import Gate
     from gonogo.launcher.opening import Asked, open_job
-    from gonogo.launcher.records import Records, checked_id
+    from gonogo.launcher.records import checked_id
     from gonogo.launcher.submission import launch_id_for
-    from gonogo.platforms.state import state_dir
 
     given: dict[str, Any] = {
         "docker_host": docker_host,
@@ -57,39 +64,81 @@ def launch(
         "strict": strict or None,
         "pull": pull or None,
     }
-    opened = open_job(Asked(job, platform, tuple(sets or ()), given))
+    opened = open_job(Asked(job, platform, tuple(sets or ()), given, policy, waivers))
+    if keep:
+        opened = opened.kept()
     launch_id = checked_id(launch_id_for(opened.job, id))
     if dry_run:
         return _dry_run(opened, launch_id)
     _say(f"launch {launch_id}")
     options = pytest_options(
         set=[*(sets or []), f"id={launch_id}"], report=report, policy=policy, waivers=waivers, **given
-    )  # fmt: skip
+    )
 
     def prove() -> dict[str, Any]:
-        document = run(job, opened.settings.platform.value, options, progress=not as_json)
-        if not as_json or document["verdict"] != "GO":
-            show(document, report or [], quiet=True, as_json=False)
+        try:
+            document = run(job, opened.settings.platform.value, options, progress=not as_json)
+        except Stop as stop:
+            if stop.code is Exit.INTERRUPTED:
+                raise KeyboardInterrupt from None
+            raise
+        _show_result(document, report, as_json=as_json)
         return document
 
-    gate = Gate(
-        opened,
-        Records(state_dir(os.environ)),
-        prove,
-        _say,
-        lambda submission: _review(submission, opened),
-        clearance=clearance,
-        strict=strict,
-        replace=replace,
-    )
+    def rewrite(document: Mapping[str, Any]) -> None:
+        _write(document, report or [])
+        if document["verdict"] != "GO":
+            _show_result(document, report, as_json=as_json)
+
+    gate = _gate(opened, prove, rewrite, clearance, replace=replace)
     try:
         launched = gate.launch(launch_id)
+        return _after(gate, launched, watch=watch, as_json=as_json)
     except KeyboardInterrupt:
-        raise Stop(Exit.INTERRUPTED, f"interrupted; {_what_exists(gate, launch_id)}") from None
-    return _after(gate, launched, watch=watch, as_json=as_json)
+        raise Stop(Exit.INTERRUPTED, f"interrupted; {gate.after_interruption(launch_id)}") from None
+    except Stop as stop:
+        clean = opened.redactor.text  # it knows the job's own secrets as well
+        raise Stop(stop.code, clean(stop.message), remedy=clean(stop.remedy)) from None
 
 
-def _dry_run(opened: Any, launch_id: str) -> int:
+def _gate(opened: Opened, prove: Prove, keep: Keep, clearance: Path | None, *, replace: bool) -> Gate:
+    from gonogo.launcher.gate import Gate
+    from gonogo.launcher.records import Records
+    from gonogo.platforms.state import state_dir
+
+    return Gate(
+        opened,
+        Records(state_dir(os.environ), opened.redactor.text),
+        prove,
+        _say,
+        lambda launch_id: _review(opened, launch_id),
+        keep,
+        clearance=clearance,
+        strict=opened.settings.strict.value,
+        replace=replace,
+    )
+
+
+def _show_result(document: Mapping[str, Any], reports: list[Path] | None, *, as_json: bool) -> None:
+    """For a program nothing but the record comes on standard output, or, where nothing was submitted, the report."""
+    if not as_json:
+        show(dict(document), reports or [], quiet=True, as_json=False)
+    elif document["verdict"] != "GO":
+        show(dict(document), [], quiet=True, as_json=True)
+
+
+def _write(document: Mapping[str, Any], reports: list[Path]) -> None:
+    from gonogo.reports.document import ReportError
+    from gonogo.reports.write import write_report
+
+    try:
+        for file in reports:
+            write_report(document, file)
+    except (ReportError, ValueError) as error:
+        _say(f"gonogo: {error}")
+
+
+def _dry_run(opened: Opened, launch_id: str) -> int:
     from gonogo.launcher.submission import build_submission
     from gonogo.platforms.faults import Fault
 
@@ -102,27 +151,15 @@ def _dry_run(opened: Any, launch_id: str) -> int:
     return Exit.OK
 
 
-def _review(submission: Any, opened: Any) -> None:
+def _review(opened: Opened, launch_id: str) -> None:
     from gonogo.launcher.submission import review
 
-    for label, text in review(submission, opened.settings.platform.value, opened.platform.address):
+    target = f"{opened.settings.platform.value} ({opened.platform.address})"
+    for label, text in review(opened.job, launch_id, target, os.environ):
         _say(f"  {label:<12} {opened.redactor.text(text)}")
 
 
-def _what_exists(gate: Any, launch_id: str) -> str:
-    """The one thing that a person must know after Ctrl-C: is there a job?"""
-    from gonogo.platforms.faults import Fault
-
-    try:
-        placed = gate.opened.platform.find(launch_id)
-    except (Fault, KeyboardInterrupt):
-        return f"whether job {launch_id} exists is not known: gonogo status {launch_id}"
-    if placed is None:
-        return "no job was made"
-    return f"job {launch_id} exists ({placed.native_id}): gonogo status {launch_id}, gonogo cancel {launch_id}"
-
-
-def _after(gate: Any, launched: Any, *, watch: bool, as_json: bool) -> int:
+def _after(gate: Gate, launched: Launched, *, watch: bool, as_json: bool) -> int:
     record = launched.record
     if launched.note:
         _say(f"{record.id}: {launched.note}")
@@ -136,7 +173,7 @@ def _after(gate: Any, launched: Any, *, watch: bool, as_json: bool) -> int:
     return code
 
 
-def _watched(gate: Any, record: Any, *, as_json: bool) -> int:
+def _watched(gate: Gate, record: Record, *, as_json: bool) -> int:
     from gonogo.launcher.follow import in_words, recorded
     from gonogo.launcher.watch import Watch
     from gonogo.platforms.contract import JobState
