@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import ipaddress
 import json
 import os
 import socket
@@ -60,7 +61,10 @@ def resolve_endpoint(setting: Setting[str | None], environment: Mapping[str, str
 
 
 def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1", "") or host.startswith("127.")
+    try:
+        return host in ("localhost", "") or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def _tls_folder(environment: Mapping[str, str]) -> Path | None:

@@ -60,7 +60,13 @@ class Dockerd:
     `secret_label_image` carries `secret_canary` in a label and in its environment.
     """
 
-    def __init__(self, *, arguments: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        arguments: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        config: Mapping[str, object] | None = None,
+    ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="gonogo-dockerd-"))
         self.folder.chmod(0o755)  # non-root clients of tests must reach the socket
         self.socket = self.folder / "docker.sock"
@@ -68,6 +74,7 @@ class Dockerd:
         self.log = self.folder / "log"
         self._arguments = list(arguments)
         self._environment = dict(environment or {})
+        self._config = dict(config or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._clients: list[docker.DockerClient] = []
         self.images: Images | None = None
@@ -133,8 +140,7 @@ class Dockerd:
 
     def _config_file(self) -> str:
         file = self.folder / "daemon.json"
-        if not file.exists():
-            file.write_text('{"debug": true}')  # the log then tells every call
+        file.write_text(json.dumps({"debug": True, **self._config}))  # the log then tells every call
         return str(file)
 
     def _answers_or_ended(self) -> bool:
