@@ -33,7 +33,10 @@ def test_job_file_is_valid(loaded_job: LoadedJob, evidence: Notes) -> None:
 @requirement("JOB-02")
 def test_every_variable_resolves(loaded_job: LoadedJob, platform_name: str, evidence: Notes) -> None:
     """Every ${VAR} in a value field was expanded; names in shell text that nobody will set are advised about."""
-    notes = [*loaded_job.notes, *rules.unused_keys(loaded_job.job, platform_name)]
+    unused = rules.unused_keys(loaded_job.job, platform_name)
+    notes = [*loaded_job.notes, *unused]
+    if unused and not loaded_job.notes:
+        evidence.remedy(f"Leave the key out, or launch on a platform that uses it: {platform_name} does not")
     if notes:
         evidence(notes="\n".join(notes))
         warn("; ".join(notes))
