@@ -6,6 +6,7 @@ It starts in under a second, needs root, and is stopped by PID with everything t
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import shutil
