@@ -9,7 +9,7 @@ import traceback
 
 import typer
 
-from gonogo.launcher.commands import after, catalogue, check, diagnosing, inspecting, launching
+from gonogo.launcher.commands import after, catalogue, check, diagnosing, inspecting, launching, mending
 from gonogo.launcher.exits import Exit, Stop
 from gonogo.launcher.older_options import translate
 
@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for module in (check, launching, after, diagnosing, inspecting, catalogue):
+for module in (check, mending, launching, after, diagnosing, inspecting, catalogue):
     module.register(app)
 
 
