@@ -29,12 +29,13 @@ def register(app: typer.Typer) -> None:
 
 
 def status(launch: LaunchID, as_json: AsJson = False) -> int:
-    """Where the job stands; exit code 1 where it is in Error."""
+    """Where the job stands, or each of its splits; exit code 1 where one is in Error."""
     from gonogo.launcher.follow import status_of
 
-    records, record, platform = _open(launch)
-    status_of(records, record, platform)
-    return _shown(record, as_json=as_json)
+    records, found = _family(launch)
+    for record, platform in found:
+        status_of(records, record, platform)
+    return _shown([record for record, _ in found], as_json=as_json)
 
 
 def logs(
@@ -42,11 +43,12 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", help="Until the job has ended.")] = False,
     tail: Annotated[int | None, typer.Option(metavar="N", min=0, help="The last N lines only.")] = None,
 ) -> int:
-    """The job's output, both streams, as it is."""
-    from gonogo.launcher.follow import copy_log
+    """The job's output, both streams, as it is; exit code 1 where the job is in Error."""
+    from gonogo.launcher.follow import copy_log, status_of
+    from gonogo.platforms.contract import JobState
     from gonogo.platforms.faults import Fault
 
-    _, record, platform = _open(launch)
+    records, record, platform = _open(launch)
     sys.stdout.flush()
     try:
         copy_log(platform, record.native_id or "", sys.stdout.buffer, tail=tail, follow=follow)
@@ -54,7 +56,8 @@ def logs(
         raise Stop(
             Exit.HARNESS, f"the log of {record.id} cannot be read: {fault.message}", remedy=fault.remedy
         ) from None
-    return Exit.OK
+    state = status_of(records, record, platform).state
+    return Exit.JOB_IN_ERROR if state is JobState.ERROR else Exit.OK
 
 
 def cancel(
@@ -67,10 +70,11 @@ def cancel(
     """Stop the job and prove that it stopped."""
     from gonogo.launcher.follow import cancel as cancel_job
 
-    records, record, platform = _open(launch)
-    with records.lock(record.id, patience=30.0):
-        cancel_job(records, record, platform, grace)
-    return _shown(record, as_json=as_json)
+    records, found = _family(launch)
+    for record, platform in found:
+        with records.lock(record.id, patience=30.0):
+            cancel_job(records, record, platform, grace)
+    return _shown([record for record, _ in found], as_json=as_json)
 
 
 def jobs(as_json: AsJson = False) -> None:
@@ -91,21 +95,34 @@ def jobs(as_json: AsJson = False) -> None:
         print("  ".join([*(cell.ljust(width) for cell, width in zip(row[:4], widths, strict=True)), row[4]]).rstrip())
 
 
-def _open(launch: str) -> tuple[Records, Record, Platform]:
-    from gonogo.launcher.follow import known, settled
+def _records() -> Records:
+    from gonogo.jobs.model import Job
+    from gonogo.launcher.opening import redactor_for
     from gonogo.launcher.records import Records
     from gonogo.platforms.state import state_dir
 
+    return Records(state_dir(os.environ), redactor_for(Job(), os.environ).text)
+
+
+def _family(launch: str) -> tuple[Records, list[tuple[Record, Platform]]]:
+    """The launch's job, or the jobs of its splits, each with its platform open. Raises Stop(USAGE) for an unknown ID."""
+    from gonogo.launcher.follow import known, settled
+    from gonogo.launcher.records import Records
+    from gonogo.launcher.splits import family
+    from gonogo.platforms.state import state_dir
+
     records = Records(state_dir(os.environ))
-    record, platform = settled(records, known(records, launch))
-    return records, record, platform
+    found = family(records, launch) or [known(records, launch)]
+    return records, [settled(records, record) for record in found]
 
 
-def _shown(record: Record, *, as_json: bool) -> int:
+def _shown(records: list[Record], *, as_json: bool) -> int:
     from gonogo.launcher.follow import in_words, recorded
 
     if as_json:
-        print(json.dumps(asdict(record), indent=2))
+        shown = [asdict(record) for record in records]
+        print(json.dumps(shown[0] if len(shown) == 1 else shown, indent=2))
     else:
-        print(in_words(record, recorded(record)))
-    return Exit.JOB_IN_ERROR if record.state == "Error" else Exit.OK
+        for record in records:
+            print(in_words(record, recorded(record)))
+    return Exit.JOB_IN_ERROR if any(record.state == "Error" for record in records) else Exit.OK
