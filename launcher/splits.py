@@ -6,7 +6,6 @@ splits that failed, were canceled, or never came to be.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gonogo.jobs.model import Job
@@ -63,12 +62,6 @@ def family(records: Records, launch_id: str) -> list[Record]:
     while (record := records.read(f"{launch_id}-{len(found)}")) is not None:
         found.append(record)
     return found
-
-
-def worst(states: Sequence[str]) -> str:
-    """The state that stands for all splits: Error before Canceled before what still goes on before Complete."""
-    order = ("Error", "Canceled", "Unknown", "Canceling", "Paused", "Pending", "Running", "Complete")
-    return next((state for state in order if state in states), "Unknown")
 
 
 def _opened_for(opened: Opened, number: int) -> Opened:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import sys
@@ -18,7 +19,8 @@ from gonogo.launcher.exits import Exit, Stop
 if TYPE_CHECKING:
     from gonogo.launcher.gate import Gate, Keep, Launched, Prove
     from gonogo.launcher.opening import Opened
-    from gonogo.launcher.records import Record
+    from gonogo.launcher.records import Record, Records
+    from gonogo.launcher.splits import Split
 
 
 def register(app: typer.Typer) -> None:
@@ -53,8 +55,10 @@ def launch(
 ) -> int:
     """Launch the job if the suite says GO; exactly one job for one ID."""
     from gonogo.launcher.opening import Asked, open_job
-    from gonogo.launcher.records import checked_id
+    from gonogo.launcher.records import Records, checked_id
+    from gonogo.launcher.splits import splits_of
     from gonogo.launcher.submission import launch_id_for
+    from gonogo.platforms.state import state_dir
 
     given: dict[str, Any] = {
         "docker_host": docker_host,
@@ -68,13 +72,16 @@ def launch(
     if keep:
         opened = opened.kept()
     launch_id = checked_id(launch_id_for(opened.job, id))
+    records = Records(state_dir(os.environ), opened.redactor.text)
+    splits = splits_of(opened, launch_id, records, replace_all=replace)
     if dry_run:
-        return _dry_run(opened, launch_id)
+        return max(_dry_run(split.opened, split.launch_id) for split in splits)
     _say(f"launch {launch_id}")
     options = pytest_options(
         set=[*(sets or []), f"id={launch_id}"], report=report, policy=policy, waivers=waivers, **given
     )
 
+    @functools.cache  # one run of the suite for all splits
     def prove() -> dict[str, Any]:
         try:
             document = run(job, opened.settings.platform.value, options, progress=not as_json)
@@ -90,32 +97,43 @@ def launch(
         if document["verdict"] != "GO":
             _show_result(document, report, as_json=as_json)
 
-    gate = _gate(opened, prove, rewrite, clearance, replace=replace)
+    gates = [(_gate(split, records, prove, rewrite, clearance), split.launch_id) for split in splits]
+    return _launched(opened, gates, watch=watch, as_json=as_json)
+
+
+def _launched(opened: Opened, gates: list[tuple[Gate, str]], *, watch: bool, as_json: bool) -> int:
+    """Each job through its gate, then what the person wants to see of them. Exit code of the worst."""
+    made: list[tuple[Gate, Launched]] = []
+    gate, launch_id = gates[0]
     try:
-        launched = gate.launch(launch_id)
-        return _after(gate, launched, watch=watch, as_json=as_json)
+        for gate, launch_id in gates:
+            made.append((gate, gate.launch(launch_id)))
+        codes = [_after(gate, launched, watch=watch, as_json=as_json, alone=len(made) == 1) for gate, launched in made]
     except KeyboardInterrupt:
         raise Stop(Exit.INTERRUPTED, f"interrupted; {gate.after_interruption(launch_id)}") from None
     except Stop as stop:
         clean = opened.redactor.text  # it knows the job's own secrets as well
         raise Stop(stop.code, clean(stop.message), remedy=clean(stop.remedy)) from None
+    if as_json:
+        records = [asdict(launched.record) for _, launched in made]
+        print(json.dumps(records[0] if len(records) == 1 else records, indent=2))
+    return max(codes)
 
 
-def _gate(opened: Opened, prove: Prove, keep: Keep, clearance: Path | None, *, replace: bool) -> Gate:
+def _gate(split: Split, records: Records, prove: Prove, keep: Keep, clearance: Path | None) -> Gate:
     from gonogo.launcher.gate import Gate
-    from gonogo.launcher.records import Records
-    from gonogo.platforms.state import state_dir
 
+    opened = split.opened
     return Gate(
         opened,
-        Records(state_dir(os.environ), opened.redactor.text),
+        records,
         prove,
         _say,
         lambda launch_id: _review(opened, launch_id),
         keep,
         clearance=clearance,
         strict=opened.settings.strict.value,
-        replace=replace,
+        replace=split.replaces,
     )
 
 
@@ -159,27 +177,26 @@ def _review(opened: Opened, launch_id: str) -> None:
         _say(f"  {label:<12} {opened.redactor.text(text)}")
 
 
-def _after(gate: Gate, launched: Launched, *, watch: bool, as_json: bool) -> int:
+def _after(gate: Gate, launched: Launched, *, watch: bool, as_json: bool, alone: bool) -> int:
     record = launched.record
     if launched.note:
         _say(f"{record.id}: {launched.note}")
     else:
         _say(f"submitted {record.id} as {record.native_id}")
-    code = _watched(gate, record, as_json=as_json) if watch else Exit.OK
-    if as_json:
-        print(json.dumps(asdict(record), indent=2))
-    elif not watch:
+    code = _watched(gate, record, log=alone and not as_json) if watch else Exit.OK
+    if not as_json and not watch:
         _say(f"next: gonogo status {record.id}; gonogo logs --follow {record.id}")
     return code
 
 
-def _watched(gate: Gate, record: Record, *, as_json: bool) -> int:
+def _watched(gate: Gate, record: Record, *, log: bool) -> int:
+    """Follow one job to its end; of several splits the logs are not mixed, only their states are told."""
     from gonogo.launcher.follow import in_words, recorded
     from gonogo.launcher.watch import Watch
     from gonogo.platforms.contract import JobState
 
     sys.stdout.flush()
-    out = None if as_json else sys.stdout.buffer
+    out = sys.stdout.buffer if log else None
     if record.phase == "ended":
         status = recorded(record)
         _say(in_words(record, status))
