@@ -25,11 +25,13 @@ def test_images_are_what_they_say(docker_daemon: Dockerd) -> None:
 def test_nothing_stays_behind() -> None:
     lanes.require("docker", missing_for_dockerd())
     daemon = Dockerd()
-    daemon.start()
-    daemon.load_images()
-    daemon.client().containers.run(daemon.busybox, ["sleep", "600"], network_mode="none", detach=True)
-    daemon.kill()
-    daemon.close()
+    try:
+        daemon.start()
+        daemon.load_images()
+        daemon.client().containers.run(daemon.busybox, ["sleep", "600"], network_mode="none", detach=True)
+        daemon.kill()
+    finally:
+        daemon.close()
     assert not daemon.folder.exists()
     assert str(daemon.folder) not in Path("/proc/self/mountinfo").read_text()
     assert not [one for one in Path("/proc").glob("[0-9]*/cmdline") if str(daemon.folder) in _text(one)]
