@@ -48,7 +48,11 @@ def logs(
     from gonogo.platforms.contract import JobState
     from gonogo.platforms.faults import Fault
 
-    records, record, platform = _open(launch)
+    records, found = _family(launch)
+    if len(found) > 1:
+        names = ", ".join(record.id for record, _ in found)
+        raise Stop(Exit.USAGE, f"launch {launch} has {len(found)} splits, each with a log of its own: {names}")
+    record, platform = found[0]
     sys.stdout.flush()
     try:
         copy_log(platform, record.native_id or "", sys.stdout.buffer, tail=tail, follow=follow)
@@ -105,7 +109,7 @@ def _records() -> Records:
 
 
 def _family(launch: str) -> tuple[Records, list[tuple[Record, Platform]]]:
-    """The launch's job, or the jobs of its splits, each with its platform open. Raises Stop(USAGE) for an unknown ID."""
+    """The launch's job, or those of its splits, each with its platform open. Raises Stop(USAGE)."""
     from gonogo.launcher.follow import known, settled
     from gonogo.launcher.records import Records
     from gonogo.launcher.splits import family
