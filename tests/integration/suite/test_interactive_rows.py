@@ -1,4 +1,4 @@
-"""The rows of the job file and of this node: each once truly broken, and once fine. Those about GPUs stand elsewhere."""
+"""The rows of the job file and of this node, each once truly broken and once fine; those about GPUs stand elsewhere."""
 
 from __future__ import annotations
 
