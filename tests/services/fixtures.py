@@ -9,6 +9,7 @@ import pytest
 
 from .dockerd import Dockerd, missing_for_dockerd
 from .endpoints import refusing_port, silent_listener
+from .gpu_host import GpuHost
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +42,25 @@ def own_docker_daemon() -> Iterator[Dockerd]:
         yield daemon
     finally:
         daemon.close()
+
+
+@pytest.fixture(scope="session")
+def _shared_gpu_host() -> Iterator[GpuHost]:
+    lanes.require("docker", missing_for_dockerd())
+    host = GpuHost()
+    try:
+        host.start()
+        yield host
+    finally:
+        host.close()
+
+
+@pytest.fixture
+def gpu_host(_shared_gpu_host: GpuHost) -> Iterator[GpuHost]:
+    """The session's simulated GPU host, a good one again after each test."""
+    yield _shared_gpu_host
+    _shared_gpu_host.reset()
+    _shared_gpu_host.daemon.clear()
 
 
 @pytest.fixture
