@@ -57,7 +57,9 @@ class Jobs:
         return b"".join(self.platform.logs(native_id, **options)).decode()  # type: ignore[arg-type]
 
     def started(self, native_id: str, line: str = "started") -> None:
+        """Wait until the command has spoken and the supervisor has noted that it runs, which comes a moment later."""
         wait_for(lambda: line in self.output(native_id), f"{line!r} from {native_id}")
+        wait_for(lambda: self.platform.status(native_id).state is JobState.RUNNING, f"{native_id} to be Running")
 
     def stop_all(self) -> None:
         for native_id in self.ids:
