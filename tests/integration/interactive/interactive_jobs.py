@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gonogo.jobs.model import Job
-from gonogo.platforms.contract import Placed, Status, Submission
+from gonogo.platforms.contract import JobState, Placed, Status, Submission
 from gonogo.platforms.faults import Fault
 from gonogo.platforms.interactive.platform import InteractivePlatform
 from gonogo.platforms.settings import Setting, Settings
