@@ -1,4 +1,4 @@
-"""A Docker host with GPUs, simulated: a real dockerd whose container hook and runtime are stand-ins driven by a scenario.
+"""A Docker host with GPUs, simulated: a real dockerd whose container hook and runtime are driven by a scenario.
 
 dockerd finds the hook on its own PATH, as it does the real one: `--gpus` takes the daemon's and runc's real ways. What
 the host's nvidia-smi, a container's and the hook say comes from one JSON file (tests/doubles/nvidia_smi/README.md).

@@ -51,12 +51,12 @@ def load(path):
 
 def device(index, entry, scenario):
     own = {name: value for name, value in entry.items() if name not in ("count", "mig")}
-    gpu = dict(DEVICE, uuid="GPU-%08x-0000-0000-0000-%012x" % (index, index))
+    gpu = dict(DEVICE, uuid=f"GPU-{index:08x}-0000-0000-0000-{index:012x}")
     if "mig" in entry:
         gpu["mig.mode.current"] = "Enabled"
     gpu.update(own, driver_version=scenario["driver_version"], mig=[])
     for number, slice_ in enumerate(entry.get("mig", [])):
-        uuid = "MIG-%08x-0000-0000-0000-%012x" % (index, number)
+        uuid = f"MIG-{index:08x}-0000-0000-0000-{number:012x}"
         gpu["mig"].append({"profile": slice_["profile"], "uuid": slice_.get("uuid", uuid)})
     gpu["gpu_uuid"] = gpu["uuid"]
     gpu["pci.bus_id"] = "00000000:%02X:00.0" % (27 + index)
@@ -95,17 +95,17 @@ def render(scenario, chosen, slices=(), inside=False):
     unknown = set(scenario.get("unknown_fields", ()))
     lines = [
         "#!/bin/sh",
-        "gpus=" + quoted(" ".join("g%d" % gpu["index"] for gpu in shown)),
-        "processes=" + quoted(" ".join("p%d" % at for at in range(len(processes)))),
+        "gpus=" + quoted(" ".join("g{}".format(gpu["index"]) for gpu in shown)),
+        "processes=" + quoted(" ".join(f"p{at}" for at in range(len(processes)))),
         "list=" + quoted("".join(map(listed, shown))),
         "topology=" + quoted(scenario.get("topology", matrix(shown))),
         "summary=" + quoted(summary(scenario, shown)),
-        "trouble() {\n%s:\n}" % trouble(scenario, shown),
+        "trouble() {\n" + trouble(scenario, shown) + ":\n}",
         "value() {\ncase $1:$2 in",
     ]
     for kind, rows in (("g", shown), ("p", processes)):
         for at, row in enumerate(rows):
-            lines += [case("%s%d" % (kind, at), name, row[name]) for name in row if name not in unknown | {"mig"}]
+            lines += [case(f"{kind}{at}", name, row[name]) for name in row if name not in unknown | {"mig"}]
     lines.append("*) return 1 ;;\nesac\n}\n")
     with open(os.path.join(HERE, "smi.sh")) as body:
         lines.append(body.read())
@@ -114,7 +114,7 @@ def render(scenario, chosen, slices=(), inside=False):
 
 def case(row, name, value):
     unit = UNITS.get(name, "") if not isinstance(value, str) else ""
-    return "%s) cell=%s unit=%s ;;" % (quoted("%s:%s" % (row, name)), quoted(value), quoted(unit))
+    return f"{quoted(row + ':' + name)}) cell={quoted(value)} unit={quoted(unit)} ;;"
 
 
 def quoted(value):
@@ -126,15 +126,15 @@ def process_row(process, gpus):
 
 
 def listed(gpu):
-    text = "GPU %s: %s (UUID: %s)\n" % (gpu["index"], gpu["name"], gpu["uuid"])
+    text = "GPU {index}: {name} (UUID: {uuid})\n".format(**gpu)
     for number, one in enumerate(gpu["mig"]):
-        text += "  MIG %-12s Device  %d: (UUID: %s)\n" % (one["profile"], number, one["uuid"])
+        text += "  MIG {profile:12} Device  {number}: (UUID: {uuid})\n".format(number=number, **one)
     return text
 
 
 def matrix(gpus):
     """Every pair by NVLink, as on a board with a switch."""
-    names = ["GPU%d" % gpu["index"] for gpu in gpus]
+    names = ["GPU{index}".format(**gpu) for gpu in gpus]
     rows = ["\t" + "\t".join(names)]
     rows += ["\t".join([name, *(" X " if name == other else "NV18" for other in names)]) for name in names]
     return "\n".join(rows) + "\n"
@@ -142,9 +142,9 @@ def matrix(gpus):
 
 def summary(scenario, gpus):
     driver, cuda = scenario["driver_version"], scenario.get("cuda_version", "N/A")
-    rule = "+%s+\n" % ("-" * 85)
-    text = rule + "| NVIDIA-SMI %-20s Driver Version: %-14s CUDA Version: %-8s|\n" % (driver, driver, cuda) + rule
-    text += "".join("|   %s  %-70s |\n" % (gpu["index"], gpu["name"]) for gpu in gpus) + rule
+    rule = "+" + "-" * 85 + "+\n"
+    text = rule + f"| NVIDIA-SMI {driver:20} Driver Version: {driver:14} CUDA Version: {cuda:8}|\n" + rule
+    text += "".join("|   {index}  {name:70} |\n".format(**gpu) for gpu in gpus) + rule
     return text + ("| MIG devices: |\n" if any(gpu["mig.mode.current"] == "Enabled" for gpu in gpus) else "")
 
 
@@ -159,9 +159,9 @@ def trouble(scenario, gpus):
     if not gpus:
         return stop(scenario.get("no_devices_exit", 6), "No devices were found")
     if scenario.get("apps_error"):
-        return '[ "$1" != processes ] || {\n%s}\n' % stop(*scenario["apps_error"])
+        return '[ "$1" != processes ] || {\n' + stop(*scenario["apps_error"]) + "}\n"
     return ""
 
 
 def stop(code, text):
-    return "printf '%%s\\n' %s\nexit %d\n" % (quoted(text), code)
+    return f"printf '%s\\n' {quoted(text)}\nexit {code}\n"
