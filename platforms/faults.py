@@ -64,6 +64,10 @@ class Garbled(Fault):
     """An answer came that could not be understood, or was cut short."""
 
 
+class ConnectionLost(Fault):
+    """The way to the target stood and broke in the middle. Whatever was being asked shares this one cause."""
+
+
 class LaunchRefused(Fault):
     """The platform would not take the submission."""
 

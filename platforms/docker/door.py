@@ -1,0 +1,149 @@
+"""The way to a daemon behind ssh: its socket forwarded to a private one here or, where that is forbidden, relayed."""
+
+from __future__ import annotations
+
+import shlex
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import Protocol
+
+from gonogo.platforms.docker.account import Account, ask_account, socket_fault
+from gonogo.platforms.faults import ConnectionLost, Fault, Refused, TimedOut
+from gonogo.platforms.ssh.address import SshAddress
+from gonogo.platforms.ssh.link import Link
+from gonogo.platforms.ssh.master import Master
+from gonogo.platforms.ssh.relay import Relay
+from gonogo.platforms.ssh.shell import SshShell
+
+#: A daemon that is silent to a first ping for so long, seconds, is left to the caller, who waits and names it.
+_PING_SECONDS = 1.0
+#: ssh's word about a connection that could not be forwarded comes with or just before its end, seconds.
+_WORD_SECONDS = 0.5
+
+
+class Door(Protocol):
+    """Where the SDK finds the daemon, when that is not the address that a person gave."""
+
+    @property
+    def brief(self) -> bool:
+        """Whether each connection should serve one call only."""
+
+    def url(self) -> str:
+        """The `unix://` address of now. Raises a Fault where there is no way."""
+
+    def explain(self, fault: Fault) -> Fault:
+        """The fault as it is on that way: the broken way itself, or with a remedy that works from here."""
+
+
+class SshDoor:
+    """A `Door` over one ssh link. The way is made on first use, and anew after the connection broke."""
+
+    def __init__(self, address: SshAddress) -> None:
+        self.address = address
+        self.link = Link(address)
+        self.shell = SshShell(self.link)
+        #: how calls travel, for evidence
+        self.route = ""
+        self.brief = False
+        self._lock = threading.Lock()
+        self._account: Account | None = None
+        self._through: Master | None = None
+        self._local: Path | None = None
+        self._relay: Relay | None = None
+
+    def account(self) -> Account:
+        """Who we are on the host, asked once. Raises the login's Fault (CRED-07)."""
+        with self._lock:
+            return self._asked()
+
+    def _asked(self) -> Account:
+        if self._account is None:
+            self._account = ask_account(self.shell, self.address)
+        return self._account
+
+    def url(self) -> str:
+        """Raises the login's Fault, or the one of the daemon's socket (DOCK-01)."""
+        with self._lock:
+            master = self.link.master()
+            if master is not self._through or self._local is None:
+                self._local = self._open(master, self._asked())
+                self._through = master
+            return f"unix://{self._local}"
+
+    def _open(self, master: Master, account: Account) -> Path:
+        fault = socket_fault(account, self.address)
+        if fault is not None:
+            self._account = None  # the next one to ask may find it mended
+            raise fault
+        self._end_relay()
+        local = master.forward(account.socket)
+        seen, words = _try(local, master)
+        if "prohibited" in words:
+            return self._relayed(master, account)
+        if seen == "closed":
+            raise _nobody_listens(account, self.address, words)
+        self.route, self.brief = f"ssh, {account.socket} forwarded", False
+        return local
+
+    def _relayed(self, master: Master, account: Account) -> Path:
+        if not account.relay:
+            raise Refused(
+                f"sshd on {self.address.host} forbids the forwarding of sockets, and there is neither docker nor socat "
+                "to stand in",
+                remedy="Set `AllowStreamLocalForwarding yes` in sshd_config there",
+            )
+        self._relay = Relay(master, (shlex.join(account.relay),))
+        seen, _ = _try(self._relay.path, master)
+        if seen == "closed":
+            raise _nobody_listens(account, self.address, self._relay.words)
+        name = "docker system dial-stdio" if "dial-stdio" in account.relay else "socat"
+        self.route, self.brief = f"ssh, {account.socket} by `{name}`: sshd forbids the forwarding of sockets", True
+        return self._relay.path
+
+    def explain(self, fault: Fault) -> Fault:
+        if isinstance(fault, ConnectionLost):
+            return fault
+        lost = self.link.broken(patience=0.0 if isinstance(fault, TimedOut) else _WORD_SECONDS)
+        if lost is not None:
+            return lost
+        if fault.remedy.startswith("sudo "):
+            fault.remedy = self.address.command(fault.remedy, tty=True)
+        return fault
+
+    def close(self) -> None:
+        self._end_relay()
+        self.link.close()
+
+    def _end_relay(self) -> None:
+        if self._relay is not None:
+            self._relay.close()
+            self._relay = None
+
+
+def _try(local: Path, master: Master) -> tuple[str, str]:
+    """A ping by hand through a fresh socket: `answered`, `silent` or `closed`, and what ssh said meanwhile."""
+    before = len(master.words)
+    try:
+        with socket.socket(socket.AF_UNIX) as asking:
+            asking.settimeout(_PING_SECONDS)
+            asking.connect(str(local))
+            asking.sendall(b"GET /_ping HTTP/1.0\r\n\r\n")
+            seen = "answered" if asking.recv(16) else "closed"
+    except TimeoutError:
+        seen = "silent"
+    except OSError:
+        seen = "closed"
+    ends = time.monotonic() + _WORD_SECONDS
+    while seen == "closed" and len(master.words) == before and master.alive and time.monotonic() < ends:
+        time.sleep(0.01)
+    return seen, master.words[before:].strip()
+
+
+def _nobody_listens(account: Account, address: SshAddress, words: str) -> Fault:
+    return Refused(
+        f"the Docker daemon on {address.host} does not run: nobody listens at its socket {account.socket}",
+        detail=words,
+        remedy=address.command("sudo systemctl start docker", tty=True),
+    )
