@@ -71,6 +71,7 @@ def open_job(asked: Asked, environment: Mapping[str, str] = os.environ) -> Opene
         raise Stop(Exit.USAGE, str(error)) from None
     except Fault as fault:  # the docker context in use cannot be read
         raise Stop(Exit.USAGE, fault.message, remedy=fault.remedy) from None
+    _read_here.append(loaded.job)
     return Opened(loaded, settings, platform, redactor_for(loaded.job, environment), policy)
 
 
@@ -88,18 +89,30 @@ def redactor_for(job: Job, environment: Mapping[str, str]) -> Redactor:
     return Redactor(named | {f"secret-{number}": value for number, value in enumerate(sorted(rest), start=1)})
 
 
+#: The jobs that this process has read: their secrets must not be in its last words either.
+_read_here: list[Job] = []
+
+
+def redacted(text: str) -> str:
+    """The text without any secret of this process's environment and of the jobs that it has read."""
+    for job in _read_here or [Job()]:
+        text = redactor_for(job, os.environ).text(text)
+    return text
+
+
 def kept_settings(opened: Opened) -> dict[str, Any]:
     """What a record keeps, so that a later process reaches the same target.
 
-    A daemon's socket is kept as it was found, since the docker context in use may be another one by then.
+    A daemon's address is kept as it was found, since the docker context in use may be another one by then.
     """
     settings, address = opened.settings, opened.platform.address
-    found = address if address.startswith("unix://") else settings.docker_host.value
+    found = address if address.startswith(("unix://", "ssh://")) else settings.docker_host.value
     return {"docker_host": found, "docker_network": settings.docker_network.value}
 
 
 def reopen(record: Record, environment: Mapping[str, str] = os.environ) -> Platform:
-    """The platform of a recorded launch. Raises Stop(USAGE) where this version cannot open it."""
+    """The platform of a recorded launch. Raises Stop: USAGE where this version cannot open it, HARNESS where the docker
+    context in use cannot be read."""
     try:
         settings = Settings(
             platform=Setting(record.platform, "record"),
@@ -109,3 +122,5 @@ def reopen(record: Record, environment: Mapping[str, str] = os.environ) -> Platf
         return open_platform(record.platform, settings, None, state_dir(environment))
     except (UnknownPlatform, ValueError) as error:
         raise Stop(Exit.USAGE, str(error)) from None
+    except Fault as fault:
+        raise Stop(Exit.HARNESS, f"{record.id} Unknown: {fault.message}", remedy=fault.remedy) from None
