@@ -12,7 +12,7 @@ from gonogo.platforms.settings import Settings
 NAMES = ("interactive", "local-docker", "remote-docker", "brev", "lepton", "slurm", "skypilot")
 
 #: What this version can open; the others are known by name and refused with that reason.
-BUILT = ("interactive", "local-docker")
+BUILT = ("interactive", "local-docker", "remote-docker")
 
 
 class UnknownPlatform(ValueError):
@@ -39,6 +39,10 @@ def open_platform(name: str, settings: Settings, job: Job | None, state_dir: Pat
         from gonogo.platforms.interactive.platform import InteractivePlatform
 
         return InteractivePlatform(settings, job, state_dir)
+    if name == "remote-docker":
+        from gonogo.platforms.docker.remote import RemoteDockerPlatform
+
+        return RemoteDockerPlatform(settings, job)
     from gonogo.platforms.docker.platform import DockerPlatform
 
     return DockerPlatform(settings, job)

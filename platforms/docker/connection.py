@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from gonogo.platforms.docker.door import Door
 from gonogo.platforms.docker.errors import not_docker, translate
 from gonogo.platforms.faults import Fault, NotFound, Refused
 from gonogo.platforms.settings import Setting
@@ -34,6 +35,23 @@ class Endpoint:
     origin: str
     tls: Path | None = None
     verify: bool = True
+
+    @property
+    def shown(self) -> str:
+        """The URL without a password that somebody wrote into it."""
+        parts = urlsplit(self.url)
+        if parts.password is None:
+            return self.url
+        return self.url.replace(f":{parts.password}@", "@", 1)
+
+    @property
+    def is_ssh(self) -> bool:
+        return self.url.startswith("ssh://")
+
+    @property
+    def in_clear(self) -> bool:
+        """Whether calls travel over TCP without TLS."""
+        return urlsplit(self.url).scheme in ("tcp", "http") and self.tls is None
 
     @property
     def is_local(self) -> bool:
@@ -101,21 +119,30 @@ def _from_context(folder: Path, name: str) -> Endpoint:
 
 
 class Connection:
-    """The SDK's clients for one daemon, made on first use and shared between threads."""
+    """The SDK's clients for one daemon, made on first use and shared between threads.
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    `door` is the way to a daemon that the SDK cannot call by its own address.
+    """
+
+    def __init__(self, endpoint: Endpoint, door: Door | None = None) -> None:
         self.endpoint = endpoint
+        self._door = door
+        self._url = endpoint.url
         self._lock = threading.Lock()
         self._version: str | None = None
         self._clients: dict[float, Client] = {}
 
     @property
     def address(self) -> str:
-        return self.endpoint.url
+        return self.endpoint.shown
 
     def client(self, seconds: float = REACH_SECONDS) -> Client:
         """A client whose every wait ends after `seconds`. Raises a Fault where the daemon does not answer."""
+        url = self._door.url() if self._door is not None else self.endpoint.url
         with self._lock:
+            if url != self._url:  # the way was made anew
+                self._forget()
+                self._url = url
             if seconds not in self._clients:
                 version = self._version or self._negotiate(min(seconds, REACH_SECONDS))
                 self._clients[seconds] = self._open(version, seconds)
@@ -131,7 +158,12 @@ class Connection:
         except Fault:
             raise
         except Exception as error:
-            raise translate(error, self.address, doing, seconds=seconds) from error
+            raise self.fault(error, doing, seconds) from error
+
+    def fault(self, error: BaseException, doing: str, seconds: float | None = None) -> Fault:
+        """What the SDK raised, as a Fault; where the way to the daemon broke, that one."""
+        fault = translate(error, self.address, doing, seconds=seconds)
+        return self._door.explain(fault) if self._door is not None else fault
 
     def call(self, doing: str, question: Callable[[Client], Any], seconds: float = REACH_SECONDS) -> Any:
         """The answer to one question."""
@@ -142,18 +174,22 @@ class Connection:
         """Open a socket's file and close it again. Raises OSError.
 
         Its trouble is plain here, wrapped four times by the SDK, and the SDK leaves a socket open for each failure.
+        A door's own socket always opens.
         """
-        scheme, _, path = self.endpoint.url.partition("://")
-        if scheme == "unix":
+        scheme, _, path = self._url.partition("://")
+        if scheme == "unix" and self._door is None:
             with socket.socket(socket.AF_UNIX) as door:
                 door.settimeout(seconds)
                 door.connect(path)
 
     def close(self) -> None:
         with self._lock:
-            for client in self._clients.values():
-                client.close()
-            self._clients.clear()
+            self._forget()
+
+    def _forget(self) -> None:
+        for client in self._clients.values():
+            client.close()
+        self._clients.clear()
 
     def _negotiate(self, seconds: float) -> str:
         """The API version to speak: the daemon's own, or the SDK's where that is older."""
@@ -165,7 +201,7 @@ class Connection:
             with contextlib.closing(client):
                 answer = client.version(api_version=False)
         except Exception as error:
-            raise translate(error, self.address, "when asked for its version", seconds=seconds) from error
+            raise self.fault(error, "when asked for its version", seconds) from error
         offered = answer.get("ApiVersion") if isinstance(answer, dict) else None
         if not isinstance(offered, str):
             raise not_docker(self.address, str(answer)[:200])
@@ -181,8 +217,10 @@ class Connection:
         from docker import APIClient
 
         client: Client = APIClient
-        client = client(base_url=self.endpoint.url, version=version, timeout=seconds, tls=self._tls())
+        client = client(base_url=self._url, version=version, timeout=seconds, tls=self._tls())
         client.trust_env = False  # a proxy for the web must not come between this machine and its own daemon
+        if self._door is not None and self._door.brief:
+            client.headers["Connection"] = "close"
         return client
 
     def _tls(self) -> Any:

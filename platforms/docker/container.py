@@ -172,7 +172,7 @@ def _fault(error: Exception, connection: Connection, spec: ProbeSpec, what: str,
             return NoShell(fault.message, detail=fault.detail, remedy=fault.remedy)
         if fault is not None:
             return fault
-    return translate(error, connection.address, f"while running {what} in a container", seconds=deadline)
+    return connection.fault(error, f"while running {what} in a container", deadline)
 
 
 def _remove(connection: Connection, name: str) -> None:

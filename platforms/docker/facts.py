@@ -17,7 +17,10 @@ _PREDEFINED = frozenset({"bridge", "host", "none"})
 
 @dataclass(frozen=True)
 class DaemonInfo:
-    """The daemon's version and info. `memory` in bytes, `cgroup` such as `2`, `security` the names of its options."""
+    """The daemon's version and info. `memory` in bytes, `cgroup` such as `2`, `security` the names of its options.
+
+    `route` is how calls travel where that is worth a word, `in_clear` whether they do so over TCP without TLS.
+    """
 
     id: str
     version: str
@@ -38,6 +41,8 @@ class DaemonInfo:
     cdi_devices: tuple[str, ...]
     cpus: int
     memory: int
+    route: str = ""
+    in_clear: bool = False
 
     @property
     def rootless(self) -> bool:

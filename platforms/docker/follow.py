@@ -8,7 +8,6 @@ from typing import Any
 
 from gonogo.platforms.contract import JobState, Status
 from gonogo.platforms.docker.connection import Connection
-from gonogo.platforms.docker.errors import translate
 from gonogo.platforms.faults import Fault, NotFound, Refused, TimedOut
 
 #: A follow looks at the container's state whenever it printed nothing for this long, seconds.
@@ -185,7 +184,7 @@ class _Follower:
                 raise
             except OSError as error:
                 if time.monotonic() > ends:
-                    raise translate(error, self._connection.address, "while following the log") from error
+                    raise self._connection.fault(error, "while following the log") from error
                 time.sleep(0.25)
             except Fault:
                 if time.monotonic() > ends:

@@ -11,10 +11,19 @@ from typing import Any
 
 from gonogo.platforms.contract import Placed
 from gonogo.platforms.docker.connection import Connection
-from gonogo.platforms.docker.errors import container_fault, first_line, translate, true_error
+from gonogo.platforms.docker.errors import container_fault, first_line, true_error
 from gonogo.platforms.docker.jobspec import JobSpec, container_config, prepared_files
 from gonogo.platforms.docker.labels import DIGEST, LAUNCH, abandoned, job_container_name
-from gonogo.platforms.faults import Fault, LaunchLost, LaunchRefused, NotFound, Refused, TimedOut, Unreachable
+from gonogo.platforms.faults import (
+    ConnectionLost,
+    Fault,
+    LaunchLost,
+    LaunchRefused,
+    NotFound,
+    Refused,
+    TimedOut,
+    Unreachable,
+)
 
 #: Seconds for one step of a launch; a daemon with a slow disk needs some to prepare a container's file system.
 STEP_SECONDS = 60.0
@@ -122,7 +131,7 @@ def _details(connection: Connection, spec: JobSpec, container: str) -> Placed:
             "digest": spec.submission.job_digest,
             "network": spec.network,
             "user": spec.user.shown,
-            "home": spec.home,
+            "home": spec.home.path,
             "gpus": spec.gpus.words,
         },
     )
@@ -192,8 +201,8 @@ def _refusal(error: Exception, connection: Connection, spec: JobSpec) -> Fault:
     if text:
         remedy = "choose another host port in `ports.publish`" if "port is already allocated" in text else ""
         return LaunchRefused(f"the daemon would not take the job: {first_line(text)}", detail=text, remedy=remedy)
-    unclear = translate(error, connection.address, "while starting the job", seconds=STEP_SECONDS)
-    if isinstance(unclear, (TimedOut, Unreachable)):
+    unclear = connection.fault(error, "while starting the job", STEP_SECONDS)
+    if isinstance(unclear, (TimedOut, Unreachable, ConnectionLost)):
         return LaunchLost(
             f"{unclear.message}: container {spec.name} may or may not run",
             detail=unclear.detail,

@@ -14,7 +14,8 @@ from gonogo.platforms.docker.connection import Connection, resolve_endpoint
 from gonogo.platforms.docker.container import ProbeSpec
 from gonogo.platforms.docker.errors import gpu_fault
 from gonogo.platforms.docker.gpu import GpuContainer, ToolkitFacts, gpu_request, seen_by_container, toolkit_facts
-from gonogo.platforms.docker.identity import job_user
+from gonogo.platforms.docker.home import make_home
+from gonogo.platforms.docker.identity import JobUser, demand_no_accidental_root, host_account, named_user
 from gonogo.platforms.docker.image_files import program_in_image
 from gonogo.platforms.docker.inside import inside, outside
 from gonogo.platforms.docker.inspection import tables
@@ -52,36 +53,57 @@ class DockerPlatform(Platform):
         self.job = job
         self.run_id = run_id or secrets.token_hex(4)
         self.endpoint = resolve_endpoint(settings.docker_host, os.environ)
-        self.connection = Connection(self.endpoint)
-        self.host: Shell = LocalShell("this machine")
+        self.connection = self._make_connection()
         self._info: facts.DaemonInfo | None = None
+        self._submitter: JobUser | None = None
         self._smoke = SmokeImages(
             self.connection, settings.smoke_image.value, job.image if job else None, may_pull=settings.pull.value
         )
+        self.host: Shell = self._make_host()
+
+    def _make_connection(self) -> Connection:
+        return Connection(self.endpoint)
+
+    def _make_host(self) -> Shell:
+        return LocalShell("this machine")
 
     # --- reaching and asking ---
 
     @property
     def address(self) -> str:
-        return self.endpoint.url
+        return self.endpoint.shown
 
     @property
-    def job_user(self) -> str:
-        """As whom the job runs, for a person. Raises Refused where it cannot be settled."""
-        return job_user(self.job).shown if self.job is not None else ""
+    def has_host_shell(self) -> bool:
+        """Whether `host` runs on the daemon's host itself, as the account that we have there."""
+        return True
+
+    def submitter(self) -> JobUser:
+        """The account that gonogo has on the daemon's host, by that host's own numbers. Raises Fault."""
+        if self._submitter is None:
+            self._submitter = host_account(self.host)
+        return self._submitter
+
+    def user_of(self, job: Job) -> JobUser:
+        """As whom the job runs. Raises Refused where that would be root by accident, or what `submitter` raises."""
+        user = named_user(job, self.settings.container_user.value) or self.submitter()
+        return demand_no_accidental_root(job, user)
 
     def identity(self) -> str:
         return f"docker {self.daemon_info().id}"
 
     def daemon_info(self) -> facts.DaemonInfo:
-        """The daemon's version and info, asked anew. Raises Refused for the address of another machine."""
+        """The daemon's version and info, asked anew. Raises Refused for an address that is not of this platform."""
+        self._demand_address()
+        self._info = facts.daemon_info(self.connection)
+        return self._info
+
+    def _demand_address(self) -> None:
         if not self.endpoint.is_local:
             raise Refused(
                 f"{self.address} ({self.endpoint.origin}) is not a daemon of this machine",
                 remedy="--platform remote-docker, or name a local socket with --docker-host",
             )
-        self._info = facts.daemon_info(self.connection)
-        return self._info
 
     def network(self, name: str) -> facts.NetworkFact | None:
         """The network of that name, None where the launch will create it."""
@@ -106,16 +128,23 @@ class DockerPlatform(Platform):
         return parse(done.stdout, nonce, questions, self.host.target)
 
     def ask_in_container(
-        self, questions: Sequence[Question], *, deadline: float, run_id: str | None = None
+        self,
+        questions: Sequence[Question],
+        *,
+        deadline: float,
+        run_id: str | None = None,
+        user: JobUser | None = None,
     ) -> ContainerAnswers:
-        """All questions from inside one container, started with the job's user and limits.
+        """All questions from inside one container, started with the job's user and limits. `user` is the job's, where
+        it has been settled already.
 
         Paths are the host's: each is bound by itself, read-only unless a question writes there. Name only paths that
         the host has (docker stops at the first that is missing, then NotFound is raised).
         """
         mapped, binds = inside(questions)
         nonce = secrets.token_hex(8)
-        user = job_user(self.job) if self.job is not None else None
+        if user is None and self.job is not None:
+            user = self.user_of(self.job)
         spec = ProbeSpec(
             image="",
             program=render(mapped, nonce),
@@ -190,6 +219,7 @@ class DockerPlatform(Platform):
             spec = self._spec(submission, tegra=info.tegra)
             if self.image(spec.image) is None:
                 self.pull(spec.image, progress)
+            make_home(self._smoke, spec, run_id=self.run_id)
             return launch.start_job(self.connection, spec)
         except (LaunchRefused, LaunchLost):
             raise
@@ -197,7 +227,7 @@ class DockerPlatform(Platform):
             raise LaunchRefused(fault.message, detail=fault.detail, remedy=fault.remedy) from fault
 
     def _spec(self, submission: Submission, *, tegra: bool) -> JobSpec:
-        return job_spec(submission, self.settings.docker_network.value, tegra=tegra)
+        return job_spec(submission, self.user_of(submission.job), self.settings.docker_network.value, tegra=tegra)
 
     def find(self, launch_id: str) -> Placed | None:
         return launch.find_job(self.connection, launch_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gonogo.platforms.docker.connection import Connection
-from gonogo.platforms.docker.errors import first_line, translate, true_error
+from gonogo.platforms.docker.errors import first_line, true_error
 from gonogo.platforms.faults import Denied, Fault, NotFound, Refused, TimedOut, Unreachable
 
 #: Seconds without any word of progress after which a pull counts as hung.
@@ -33,7 +33,7 @@ def pull_image(connection: Connection, reference: str, progress: Callable[[str],
         text = str(getattr(error, "explanation", "") or "")
         if text:
             raise registry_fault(text, reference) from error
-        raise translate(error, connection.address, f"while pulling {reference}", seconds=_SILENCE) from error
+        raise connection.fault(error, f"while pulling {reference}", _SILENCE) from error
 
 
 def registry_fault(text: str, reference: str) -> Fault:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import re
 import threading
 import time
 
@@ -65,6 +66,11 @@ class Link:
                 return None
             time.sleep(0.02)
         return master.lost()
+
+    def open_keys(self) -> tuple[str, ...]:
+        """Key files that ssh did not use at this login because others may read them."""
+        words = self._master.words if self._master is not None else ""
+        return tuple(re.findall(r"^Permissions \d+ for '(.+)' are too open", words, re.MULTILINE))
 
     def close(self) -> None:
         """End the connection and remove what it left; any number of times."""
