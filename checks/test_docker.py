@@ -24,7 +24,11 @@ def test_daemon_answers(daemon: DaemonInfo, evidence: Notes) -> None:
     evidence(
         found=daemon.version, api=daemon.api_version, system=f"{daemon.os}/{daemon.arch}", storage=daemon.storage_driver
     )
+    evidence(way=daemon.route or None)
     assert daemon.version, "the daemon answered without a version"
+    if daemon.in_clear:
+        evidence.remedy("Serve the daemon by TLS (DOCKER_TLS_VERIFY=1, DOCKER_CERT_PATH), or use ssh://USER@HOST")
+        warn("the daemon is reached over TCP without TLS: whoever reaches its port is root on that host")
 
 
 @requirement("DOCK-02")
