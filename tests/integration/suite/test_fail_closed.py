@@ -97,6 +97,7 @@ def test_collection_error_is_incomplete(tmp_path: Path) -> None:
     assert document is not None, output
     assert status != 0
     assert document["verdict"] == "INCOMPLETE"
+    assert "test_broken.py could not be collected: ModuleNotFoundError" in document["because"]
 
 
 def test_skipped_checks_are_not_passed(tmp_path: Path) -> None:
