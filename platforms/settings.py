@@ -28,6 +28,7 @@ class Settings:
     platform: Setting[str]
     docker_host: Setting[str | None] = Setting(None)
     docker_network: Setting[str] = Setting("tao_default")
+    container_user: Setting[str | None] = Setting(None)
     probe_timeout: Setting[float] = Setting(30.0)
     deadline: Setting[float] = Setting(300.0)
     smoke_image: Setting[str | None] = Setting(None)
@@ -58,6 +59,7 @@ def resolve(
         docker_network=pick.required_text(
             "docker_network", "DOCKER_NETWORK", docker.network if docker else None, "tao_default"
         ),
+        container_user=pick.text("container_user", "TAO_DOCKER_CONTAINER_USER", None, None),
         probe_timeout=pick.seconds("probe_timeout", "GONOGO_PROBE_TIMEOUT", 30.0),
         deadline=pick.seconds("deadline", "GONOGO_DEADLINE", 300.0),
         smoke_image=pick.text("smoke_image", "GONOGO_SMOKE_IMAGE", None, None),

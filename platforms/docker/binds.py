@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +12,15 @@ from gonogo.jobs.uris import local_path
 
 @dataclass(frozen=True)
 class Bind:
-    """A path of the host inside the container. A source that is missing is an error, never created."""
+    """A path of the host inside the container. A source that is missing is an error, never created.
+
+    `home` says that it is a folder in which the job's home may lie.
+    """
 
     source: str
     target: str
     read_only: bool = True
+    home: bool = False
 
     def mount(self) -> dict[str, Any]:
         """As the engine's API takes it: a mount of type bind, which unlike `-v` creates nothing on the host."""
@@ -32,11 +37,14 @@ def job_binds(job: Job) -> list[Bind]:
     for output in job.outputs:
         source = local_path(output.uri)
         if source is not None:
-            binds.append(Bind(source, output.mount or source, read_only=False))
-    binds += [Bind(mount.source, mount.target, mount.read_only) for mount in job.mounts]
+            binds.append(Bind(source, output.mount or source, read_only=False, home=True))
+    binds += [Bind(mount.source, mount.target, mount.read_only, not mount.read_only) for mount in job.mounts]
     return list(dict.fromkeys(binds))
 
 
-def writable_target(binds: list[Bind]) -> str | None:
-    """The first folder in the container that the job may write on a mount, outputs before others; None without one."""
-    return next((bind.target.rstrip("/") for bind in binds if not bind.read_only), None)
+def writable_bind(binds: Sequence[Bind]) -> Bind | None:
+    """The first folder that the job may write on a mount, an output before other mounts; None without one.
+
+    An input that may be written is passed over: it can be a file, and it is somebody's data.
+    """
+    return next((bind for bind in binds if bind.home), None)

@@ -8,17 +8,26 @@ from typing import Any
 
 from gonogo.platforms.docker.binds import Bind
 from gonogo.platforms.faults import Fault
-from gonogo.platforms.probe.answers import Answer, Answers
-from gonogo.platforms.probe.questions import PathQuestion, Question, SpaceQuestion, WriteQuestion
+from gonogo.platforms.probe.answers import Answer, Answers, OwnedAnswer
+from gonogo.platforms.probe.questions import (
+    ChownQuestion,
+    HomeQuestion,
+    OwnedQuestion,
+    PathQuestion,
+    Question,
+    SpaceQuestion,
+    WriteQuestion,
+)
 from gonogo.platforms.probe.render import plain_path
 
+_WRITING = (WriteQuestion, ChownQuestion, HomeQuestion)
 #: One folder below it for each path, so that none hides another or the image's own files.
 _INSIDE = "/.gonogo"
 
 
 def inside(questions: Sequence[Question]) -> tuple[list[Question], list[Bind]]:
     """The questions with the container's paths, and the binds behind them: one for each path of the host."""
-    writable = {plain_path(one.directory) for one in questions if isinstance(one, WriteQuestion)}
+    writable = {plain_path(one.directory) for one in questions if isinstance(one, _WRITING) and _path_field(one)}
     places: dict[str, str] = {}
     mapped: list[Question] = []
     for one in questions:
@@ -44,7 +53,9 @@ def _with(question: Question, field: str, path: str) -> Question:
 def _path_field(question: Question) -> str | None:
     if isinstance(question, PathQuestion):
         return "path"
-    return "directory" if isinstance(question, (WriteQuestion, SpaceQuestion)) else None
+    if isinstance(question, HomeQuestion) and not question.mounted:
+        return None  # the container's own
+    return "directory" if isinstance(question, (*_WRITING, SpaceQuestion, OwnedQuestion)) else None
 
 
 def outside(answers: Answers, asked: Sequence[Question], mapped: Sequence[Question]) -> Answers:
@@ -63,9 +74,12 @@ def outside(answers: Answers, asked: Sequence[Question], mapped: Sequence[Questi
 def _renamed(answer: Answer | Fault, prefix: str) -> Answer | Fault:
     if isinstance(answer, Fault):
         return type(answer)(answer.message.replace(prefix, ""), detail=answer.detail, remedy=answer.remedy)
+    values = {field.name: getattr(answer, field.name) for field in dataclasses.fields(answer)}
     texts: dict[str, Any] = {
-        field.name: value.replace(prefix, "") or "/"
-        for field in dataclasses.fields(answer)
-        if isinstance(value := getattr(answer, field.name), str) and prefix in value
+        name: value.replace(prefix, "") or "/"
+        for name, value in values.items()
+        if isinstance(value, str) and prefix in value
     }
+    if isinstance(answer, OwnedAnswer):
+        texts["paths"] = tuple(path.removeprefix(prefix) for path in answer.paths)
     return dataclasses.replace(answer, **texts)

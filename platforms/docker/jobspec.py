@@ -16,10 +16,10 @@ from typing import Any
 import gonogo
 from gonogo.jobs.model import Job
 from gonogo.platforms.contract import Submission
-from gonogo.platforms.docker.binds import Bind, job_binds, writable_target
-from gonogo.platforms.docker.environment import container_environment, identity_variables
+from gonogo.platforms.docker.binds import Bind, job_binds
+from gonogo.platforms.docker.environment import Home, container_environment, home_for, identity_variables
 from gonogo.platforms.docker.gpu import GpuRequest, gpu_request
-from gonogo.platforms.docker.identity import JobUser, job_user
+from gonogo.platforms.docker.identity import JobUser
 from gonogo.platforms.docker.labels import DIGEST, LAUNCH, VERSION, job_container_name, this_process
 from gonogo.platforms.faults import LaunchRefused
 from gonogo.platforms.probe.preflight import ENTRY
@@ -50,6 +50,7 @@ class JobSpec:
     user: JobUser
     binds: tuple[Bind, ...]
     home: str
+    home_bind: Bind | None
     gpus: GpuRequest
     network: str
 
@@ -78,7 +79,7 @@ class JobSpec:
 
     def environment(self) -> dict[str, str]:
         """All of it, secrets as well: for the API's body only."""
-        identity = {**identity_variables(self.user.uid, self.home), **self.gpus.environment}
+        identity = {**identity_variables(self.user, self.home), **self.gpus.environment}
         given = self.submission
         return container_environment(given.environment, given.secrets, identity, given.job.gpus)
 
@@ -91,13 +92,12 @@ class JobSpec:
         }
 
 
-def job_spec(submission: Submission, network: str, *, tegra: bool = False) -> JobSpec:
-    """Settle user, binds, home and GPU request. Raises Refused where the user cannot be settled."""
-    user = job_user(submission.job)
+def job_spec(submission: Submission, user: JobUser, network: str, *, tegra: bool = False) -> JobSpec:
+    """Settle binds, home and GPU request for a job that runs as that user."""
     binds = job_binds(submission.job)
-    writable = writable_target(binds)
-    home = f"{writable}/.gonogo/{submission.launch_id}/home" if writable else f"/tmp/gonogo-home-{user.uid}"
-    return JobSpec(submission, user, tuple(binds), home, gpu_request(submission.job, tegra=tegra), network)
+    home = home_for(user, binds, submission.launch_id)
+    gpus = gpu_request(submission.job, tegra=tegra)
+    return JobSpec(submission, user, tuple(binds), home.path, home.bind, gpus, network)
 
 
 def container_config(spec: JobSpec) -> dict[str, Any]:
@@ -136,12 +136,24 @@ def _port_bindings(spec: JobSpec) -> dict[str, list[dict[str, str]]]:
 
 
 def prepared_files(spec: JobSpec) -> bytes:
-    """A tar for the container's root: the job's home with its own owner, and the preflight where there is one."""
+    """A tar for the container's root: the preflight where there is one, and a home that lies on no mount.
+
+    A home on a mount is made by the job's own user (`home.make_home`): the daemon's root may have no right there.
+    """
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w") as tar:
-        _add(tar, spec.home.lstrip("/"), None, 0o700, spec.user)
+        if spec.home_bind is None:
+            _add(tar, spec.home.lstrip("/"), None, 0o700, spec.user)
         if spec.submission.preflight:
             _add(tar, _PREFLIGHT.lstrip("/"), spec.submission.preflight, 0o644, JobUser(0, 0))
+    return data.getvalue()
+
+
+def own_home_files(home: Home, user: JobUser) -> bytes:
+    """The same home for a probe container."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as tar:
+        _add(tar, home.path.lstrip("/"), None, 0o700, user)
     return data.getvalue()
 
 

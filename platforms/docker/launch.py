@@ -5,6 +5,7 @@ The daemon holds a container's name once, which decides between two launchers.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +14,7 @@ from gonogo.platforms.contract import Placed
 from gonogo.platforms.docker.connection import Connection
 from gonogo.platforms.docker.errors import container_fault, first_line, true_error
 from gonogo.platforms.docker.jobspec import JobSpec, container_config, prepared_files
-from gonogo.platforms.docker.labels import DIGEST, LAUNCH, abandoned, job_container_name
+from gonogo.platforms.docker.labels import DIGEST, LAUNCH, abandoned, job_container_name, made_here
 from gonogo.platforms.faults import (
     ConnectionLost,
     Fault,
@@ -38,6 +39,22 @@ def start_job(connection: Connection, spec: JobSpec) -> Placed:
     Raises LaunchRefused (nothing of it stays), or LaunchLost where the daemon fell silent in between.
     """
     ensure_network(connection, spec.network)
+    try:
+        return _started(connection, spec)
+    except KeyboardInterrupt:
+        _undo(connection, spec)
+        raise
+
+
+def _undo(connection: Connection, spec: JobSpec) -> None:
+    """After Ctrl-C: a container that this process made and has not started will never be anybody's job."""
+    with contextlib.suppress(Fault):
+        found = _inspect(connection, spec.name)
+        if found is not None and found["State"]["Status"] == "created" and made_here(_labels(found)):
+            remove_container(connection, str(found["Id"]))
+
+
+def _started(connection: Connection, spec: JobSpec) -> Placed:
     ends = time.monotonic() + STEP_SECONDS
     while True:
         try:
@@ -131,7 +148,7 @@ def _details(connection: Connection, spec: JobSpec, container: str) -> Placed:
             "digest": spec.submission.job_digest,
             "network": spec.network,
             "user": spec.user.shown,
-            "home": spec.home.path,
+            "home": spec.home,
             "gpus": spec.gpus.words,
         },
     )

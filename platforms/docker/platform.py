@@ -15,7 +15,7 @@ from gonogo.platforms.docker.container import ProbeSpec
 from gonogo.platforms.docker.errors import gpu_fault
 from gonogo.platforms.docker.gpu import GpuContainer, ToolkitFacts, gpu_request, seen_by_container, toolkit_facts
 from gonogo.platforms.docker.home import make_home
-from gonogo.platforms.docker.identity import JobUser, demand_no_accidental_root, host_account, named_user
+from gonogo.platforms.docker.identity import JobUser, demand_no_accidental_root, host_account, named_user, no_account
 from gonogo.platforms.docker.image_files import program_in_image
 from gonogo.platforms.docker.inside import inside, outside
 from gonogo.platforms.docker.inspection import tables
@@ -80,6 +80,8 @@ class DockerPlatform(Platform):
 
     def submitter(self) -> JobUser:
         """The account that gonogo has on the daemon's host, by that host's own numbers. Raises Fault."""
+        if not self.has_host_shell:
+            raise no_account(self.address)
         if self._submitter is None:
             self._submitter = host_account(self.host)
         return self._submitter

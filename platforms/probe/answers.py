@@ -129,7 +129,8 @@ class Gpu:
     """One device as `nvidia-smi` lists it. Memory in bytes, None for `[N/A]` and for what the driver does not know.
 
     `compute_cap` such as `9.0`; empty on drivers older than 495. `throttled` names what slows the device down now, None
-    where the driver does not tell. `raw` holds every field by nvidia-smi's own name.
+    where the driver does not tell. `mig_devices` are the UUIDs of its MIG instances. `raw` holds every field by
+    nvidia-smi's own name.
     """
 
     index: int
@@ -146,6 +147,7 @@ class Gpu:
     persistence: str = ""
     temperature: int | None = None
     throttled: tuple[str, ...] | None = None
+    mig_devices: tuple[str, ...] = ()
     raw: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -160,13 +162,23 @@ class GpuProcess:
 
 
 @dataclass(frozen=True)
+class GpuXid:
+    """An Xid error of the last day in the kernel's log: the device's PCI bus (`0000:3b:00`) and the error's number."""
+
+    bus: str
+    code: int
+    line: str
+
+
+@dataclass(frozen=True)
 class GpuAnswer:
     """What `nvidia-smi` said.
 
     `trouble` is '' when it answered, else one of: absent (no such program), mismatch (driver and library versions
     differ), no-driver (it could not talk to the driver), no-devices, silent (its bound passed), failed (anything else).
     `error` is then the tool's own error line and `exit_code` its status. `driver` and `cuda` are versions as text, ''
-    where unknown. `processes` is None where the tool would not list them, and `processes_error` says why.
+    where unknown. `processes` is None where the tool would not list them, and `processes_error` says why. `xids` is
+    None where the kernel's log may not be read. `topology` is the matrix of `nvidia-smi topo -m`, where asked for.
     """
 
     trouble: str
@@ -177,6 +189,8 @@ class GpuAnswer:
     gpus: tuple[Gpu, ...] = ()
     processes: tuple[GpuProcess, ...] | None = None
     processes_error: str = ""
+    xids: tuple[GpuXid, ...] | None = None
+    topology: str = ""
 
     @property
     def answered(self) -> bool:
@@ -205,7 +219,8 @@ class TorchAnswer:
     """What `torch.cuda` says in the job's interpreter.
 
     `architectures` as torch names them (`sm_90`, `compute_90`), `capabilities` such as `9.0`, one for each device.
-    `trouble` is '' or one line: torch is missing, or CUDA is not available and why.
+    `trouble` is '' or one line: torch is missing, or CUDA is not available and why. `ran` holds the numbers of the
+    devices on which a kernel ran to its end, `kernel_trouble` what torch said of the first on which none did.
     """
 
     trouble: str
@@ -216,6 +231,44 @@ class TorchAnswer:
     architectures: tuple[str, ...]
     capabilities: tuple[str, ...]
     interpreter: str = ""
+    ran: tuple[int, ...] = ()
+    kernel_trouble: str = ""
+
+
+@dataclass(frozen=True)
+class HomeAnswer:
+    """Whether the home could be made, a file written in each cache folder, and all of it removed.
+
+    `user` is what `getpass.getuser()` said in `interpreter`, both empty where there is no python. `message` is empty,
+    or one line on what went wrong.
+    """
+
+    directory: str
+    made: bool
+    cached: bool
+    deleted: bool
+    user: str = ""
+    interpreter: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class OwnedAnswer:
+    """Paths in the directory that belong to root. `cut` says that there are more than were listed."""
+
+    directory: str
+    paths: tuple[str, ...]
+    cut: bool = False
+
+
+@dataclass(frozen=True)
+class ChownAnswer:
+    """`owner` such as `1001:1001` is whom the file belonged to afterwards, empty where it could not be made."""
+
+    directory: str
+    holds: bool
+    owner: str = ""
+    message: str = ""
 
 
 Answer = (
@@ -228,6 +281,9 @@ Answer = (
     | GpuAnswer
     | ModulesAnswer
     | TorchAnswer
+    | HomeAnswer
+    | OwnedAnswer
+    | ChownAnswer
 )
 A = TypeVar("A")
 
@@ -265,6 +321,15 @@ class Answers:
 
     def torch(self, key: str = "torch") -> TorchAnswer:
         return self._get(key, TorchAnswer)
+
+    def home(self, key: str = "home") -> HomeAnswer:
+        return self._get(key, HomeAnswer)
+
+    def owned(self, key: str) -> OwnedAnswer:
+        return self._get(key, OwnedAnswer)
+
+    def chown(self, key: str) -> ChownAnswer:
+        return self._get(key, ChownAnswer)
 
     def _get(self, key: str, kind: type[A]) -> A:
         """The answer to that question. Raises its Fault where it had none, Garbled where it was not asked for."""

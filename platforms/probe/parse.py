@@ -16,12 +16,16 @@ from gonogo.platforms.probe.answers import (
 )
 from gonogo.platforms.probe.lines import Reply, error_line, replies, require_end
 from gonogo.platforms.probe.parse_gpu import gpu_answer
+from gonogo.platforms.probe.parse_identity import chown_answer, home_answer, owned_answers
 from gonogo.platforms.probe.parse_node import node_answer
 from gonogo.platforms.probe.parse_paths import path_answer, space_answers, write_answer
 from gonogo.platforms.probe.questions import (
+    ChownQuestion,
     GpuQuestion,
+    HomeQuestion,
     ModulesQuestion,
     NodeQuestion,
+    OwnedQuestion,
     PathQuestion,
     PortQuestion,
     ProgramQuestion,
@@ -42,6 +46,7 @@ def parse(output: bytes, nonce: str, questions: Sequence[Question], target: str 
     require_end(found, len(questions), target, output)
     together = found.get("all", Reply())
     spaces = space_answers(questions, found, together)
+    owned = owned_answers(questions, found.get("owned", Reply()))
     ports = {line.split("\t")[0]: line for line in together.all("ports")}
     answers: dict[str, Answer | Fault] = {}
     for index, question in enumerate(questions):
@@ -49,6 +54,8 @@ def parse(output: bytes, nonce: str, questions: Sequence[Question], target: str 
         try:
             if isinstance(question, SpaceQuestion):
                 answers[question.key] = spaces[index]
+            elif isinstance(question, OwnedQuestion):
+                answers[question.key] = owned[index]
             elif isinstance(question, PortQuestion):
                 answers[question.key] = _port(question, reply, ports.get(str(index), ""))
             else:
@@ -64,9 +71,13 @@ def how_far(output: bytes, nonce: str, questions: Sequence[Question]) -> str:
     """For a script that hung: the first question without an answer, in the order of asking; '' if there is none."""
     found = replies(output, nonce)
     for index, question in enumerate(questions):
-        if str(index) not in found and not isinstance(question, (GpuQuestion, ModulesQuestion, TorchQuestion)):
+        if str(index) not in found and not isinstance(question, _IN_BACKGROUND):
             return _named(question)
     return ""
+
+
+#: Waited for last, whatever their place in the sequence.
+_IN_BACKGROUND = (GpuQuestion, ModulesQuestion, TorchQuestion, OwnedQuestion)
 
 
 def _named(question: Question) -> str:
@@ -157,6 +168,8 @@ def _torch(question: TorchQuestion, reply: Reply) -> TorchAnswer:
         architectures=tuple(told.get("architectures", "").split()),
         capabilities=tuple(told.get("capabilities", "").split()),
         interpreter=told.get("interpreter", ""),
+        ran=tuple(int(one) for one in told.get("ran", "").split()),
+        kernel_trouble=told.get("kernel-trouble", ""),
     )
 
 
@@ -168,4 +181,6 @@ _ALONE: dict[type, Callable[[Any, Reply], Answer]] = {
     GpuQuestion: gpu_answer,
     ModulesQuestion: _modules,
     TorchQuestion: _torch,
+    HomeQuestion: home_answer,
+    ChownQuestion: chown_answer,
 }

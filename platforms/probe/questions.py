@@ -62,10 +62,14 @@ class NodeQuestion:
 
 @dataclass(frozen=True)
 class GpuQuestion:
-    """What `nvidia-smi` says. `seconds` bounds the tool inside the script, so that other questions still answer."""
+    """What `nvidia-smi` says. `seconds` bounds the tool inside the script, so that other questions still answer.
+
+    With `topology` also how the devices are connected.
+    """
 
     key: str = "gpu"
     seconds: int = 15
+    topology: bool = False
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,40 @@ class TorchQuestion:
     seconds: int = 60
 
 
+@dataclass(frozen=True)
+class HomeQuestion:
+    """Do user name, home and caches work for the asking user, whom the user table may not know?
+
+    A home is made in the directory and removed again; without `mounted`, the directory is itself the home and is left
+    where it is. `folders` maps each variable to its folder below the home, '' for the home itself.
+    """
+
+    key: str
+    directory: str
+    user: str
+    folders: tuple[tuple[str, str], ...]
+    mounted: bool = True
+    seconds: int = 10
+
+
+@dataclass(frozen=True)
+class OwnedQuestion:
+    """What in the directory belongs to root, down to its children's children? All directories in one `find`."""
+
+    key: str
+    directory: str
+
+
+@dataclass(frozen=True)
+class ChownQuestion:
+    """Can the asking user, who is root, give a file in the directory to that user and group? The file is removed."""
+
+    key: str
+    directory: str
+    uid: int
+    gid: int
+
+
 Question = (
     PathQuestion
     | WriteQuestion
@@ -100,4 +138,7 @@ Question = (
     | GpuQuestion
     | ModulesQuestion
     | TorchQuestion
+    | HomeQuestion
+    | OwnedQuestion
+    | ChownQuestion
 )

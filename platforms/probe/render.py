@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from gonogo.platforms.probe.questions import (
+    ChownQuestion,
     GpuQuestion,
+    HomeQuestion,
     ModulesQuestion,
     NodeQuestion,
+    OwnedQuestion,
     PathQuestion,
     PortQuestion,
     ProgramQuestion,
@@ -47,6 +50,11 @@ GPU_FIELDS = (
     "clocks_throttle_reasons.active",
     "pci.bus_id",
 )
+#: Seconds for the search for what belongs to root, and how many paths it lists at most.
+OWNED_SECONDS, OWNED_MOST = 8, 200
+#: Questions that make something and remove it again.
+_Made = WriteQuestion | HomeQuestion | ChownQuestion
+_MADE = (WriteQuestion, HomeQuestion, ChownQuestion)
 #: Bytes of file names in one `rm`, far below what a kernel takes in one argument list.
 _RM_BYTES = 64 * 1024
 
@@ -91,7 +99,10 @@ def render(questions: Sequence[Question], nonce: str) -> bytes:
 
     `nonce` (letters, digits, hyphens) marks the answers and names the files that writing is tried with.
     """
-    return program([*asking(questions, nonce), call("gng_say", "end", "answers", len(questions))], questions, nonce)
+    identity = any(isinstance(one, (HomeQuestion, OwnedQuestion, ChownQuestion)) for one in questions)
+    functions = ("script.sh", "identity.sh") if identity else ("script.sh",)
+    calls = [*asking(questions, nonce), call("gng_say", "end", "answers", len(questions))]
+    return program(calls, questions, nonce, functions)
 
 
 def program(
@@ -128,23 +139,27 @@ def asking(questions: Sequence[Question], nonce: str) -> list[bytes]:
     asked: list[bytes] = []
     spaces: list[object] = []
     ports: list[object] = []
-    writes: list[tuple[int, str]] = []
+    made: list[tuple[int, _Made]] = []
+    owned = [plain_path(one.directory) for one in questions if isinstance(one, OwnedQuestion)]
     for index, question in enumerate(questions):
         if isinstance(question, SpaceQuestion):
             spaces += [index, plain_path(question.directory)]
         elif isinstance(question, PortQuestion):
             ports += [index, question.port, f"{question.port:04X}"]
-        elif isinstance(question, WriteQuestion):
-            writes.append((index, question.directory))
+        elif isinstance(question, _MADE):
+            made.append((index, question))
+        elif isinstance(question, OwnedQuestion):
+            continue
         elif type(question) in _BACKGROUND:
             started.append(_BACKGROUND[type(question)](index, question))
         else:
             asked.append(_FOREGROUND[type(question)](index, question))
     return [
+        *([call("gng_begin", "owned", OWNED_SECONDS, "gng_owned", OWNED_MOST, *owned)] if owned else []),
         *started,
         *asked,
         *([call("gng_ports", target_program("target_ports"), *ports)] if ports else []),
-        *_write_calls(writes, nonce),
+        *_write_calls(made, nonce),
         *([call("gng_spaces", *spaces)] if spaces else []),
         b"gng_await",
     ]
@@ -164,8 +179,9 @@ def _node(index: int, _question: NodeQuestion) -> bytes:
 
 def _gpu(index: int, question: GpuQuestion) -> bytes:
     seconds = question.seconds
-    # Up to four runs of nvidia-smi, each within its bound; a hanging first one ends the question.
-    return call("gng_begin", index, seconds + 2, "gng_gpu", index, seconds, ",".join(GPU_FIELDS))
+    topology = ["topology"] if question.topology else []
+    # Up to six runs of nvidia-smi, each within its bound; a hanging first one ends the question.
+    return call("gng_begin", index, seconds + 2, "gng_gpu", index, seconds, ",".join(GPU_FIELDS), *topology)
 
 
 def _modules(index: int, question: ModulesQuestion) -> bytes:
@@ -198,24 +214,47 @@ def probe_file(directory: str, nonce: str, index: int) -> str:
     return f"{plain_path(directory).rstrip('/')}/.gonogo-write-{nonce}-{index}"
 
 
-def _write_calls(writes: Sequence[tuple[int, str]], nonce: str) -> list[bytes]:
-    if not writes:
+def probe_home(question: HomeQuestion, nonce: str, index: int) -> str:
+    """The home that a home question makes, or the one that is there already."""
+    directory = plain_path(question.directory).rstrip("/")
+    return f"{directory}/.gonogo-home-{nonce}-{index}" if question.mounted else directory
+
+
+def _made_path(question: _Made, nonce: str, index: int) -> str:
+    if isinstance(question, HomeQuestion):
+        return probe_home(question, nonce, index)
+    return probe_file(question.directory, nonce, index)
+
+
+def _write_calls(made: Sequence[tuple[int, _Made]], nonce: str) -> list[bytes]:
+    """All is made, then all is removed, then each is looked for."""
+    if not made:
         return []
-    files = [(index, directory, probe_file(directory, nonce, index)) for index, directory in writes]
+    paths = [(index, question, _made_path(question, nonce, index)) for index, question in made]
     return [
-        *(call("gng_create", index, plain_path(directory), file) for index, directory, file in files),
+        *(_creation(index, question, path) for index, question, path in paths),
         b"gng_remove",
-        *(call("gng_deleted", index, file) for index, _, file in files),
+        *(call("gng_deleted", index, path) for index, _, path in paths),
     ]
 
 
+def _creation(index: int, question: _Made, path: str) -> bytes:
+    if isinstance(question, WriteQuestion):
+        return call("gng_create", index, plain_path(question.directory), path)
+    if isinstance(question, ChownQuestion):
+        return call("gng_chown", index, path, f"{question.uid}:{question.gid}")
+    variables = [f"{name}={f'{path}/{folder}' if folder else path}" for name, folder in question.folders]
+    text = target_program("target_home")
+    return call("gng_home", index, question.seconds, path, text, question.user, *variables)
+
+
 def _removals(questions: Sequence[Question], nonce: str) -> list[bytes]:
-    """`rm` calls for all files of the write questions, as few as argument lists allow."""
+    """`rm` calls for all that the questions make, as few as argument lists allow."""
     chunks: list[list[bytes]] = [[]]
     for index, question in enumerate(questions):
-        if isinstance(question, WriteQuestion):
-            word = literal(probe_file(question.directory, nonce, index))
+        if isinstance(question, _MADE):
+            word = literal(_made_path(question, nonce, index))
             if sum(map(len, chunks[-1])) + len(word) > _RM_BYTES:
                 chunks.append([])
             chunks[-1].append(word)
-    return [b'"$gng_rm" -f ' + b" ".join(words) + b" 2>/dev/null" for words in chunks if words]
+    return [b'"$gng_rm" -rf ' + b" ".join(words) + b" 2>/dev/null" for words in chunks if words]

@@ -191,7 +191,7 @@ def test_gpu_request_without_a_driver_is_refused(docker_daemon: Dockerd, platfor
 
 def test_root_submitter_must_name_a_user(docker_daemon: Dockerd, platform: DockerPlatform) -> None:
     assert os.geteuid() == 0
-    with pytest.raises(LaunchRefused, match="the submitter is root") as raised:
+    with pytest.raises(LaunchRefused, match="the job would run as root") as raised:
         platform.submit(submission("root", docker_daemon.busybox, "true", run_as="submitter"))
     assert "UID:GID" in raised.value.remedy
 
