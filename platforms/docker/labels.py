@@ -52,6 +52,12 @@ def this_process() -> Maker:
     return Maker(_boot(), _namespace(), os.getpid(), _start_time(os.getpid()) or "")
 
 
+def made_here(labels: Mapping[str, str]) -> bool:
+    """Whether this very process made what carries these labels."""
+    mine = this_process().labels(expires=0)
+    return all(labels.get(name) == value for name, value in mine.items() if name != _EXPIRES)
+
+
 def abandoned(labels: Mapping[str, str]) -> bool:
     """Whether what carries these labels has lost its maker: its time is over, or the process is dead.
 
