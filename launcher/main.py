@@ -12,6 +12,7 @@ import typer
 from gonogo.launcher.commands import after, catalogue, check, diagnosing, inspecting, launching, mending
 from gonogo.launcher.exits import Exit, Stop
 from gonogo.launcher.older_options import translate
+from gonogo.launcher.streams import outlive_readers
 
 app = typer.Typer(
     name="gonogo",
@@ -29,12 +30,9 @@ for module in (check, mending, launching, after, diagnosing, inspecting, catalog
 def main() -> None:
     """Run the command and leave with its exit code. Source: interface.md, 'Exit codes'."""
     signal.signal(signal.SIGTERM, _interrupt)
-    try:
-        code = _run()
-        sys.stdout.flush()
-    except BrokenPipeError:  # whoever read our output has left
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+    outlive_readers()
+    code = _run()
+    sys.stdout.flush()
     sys.exit(int(code))
 
 
@@ -52,8 +50,6 @@ def _run() -> int:
     except (KeyboardInterrupt, typer.Abort):
         print("interrupted", file=sys.stderr)
         return Exit.INTERRUPTED
-    except BrokenPipeError:
-        raise
     except Exception as error:
         return _usage(error) if hasattr(error, "format_message") else _failed(error)
 
@@ -85,10 +81,9 @@ def _failed(error: Exception) -> int:
 
 
 def _redacted(text: str) -> str:
-    from gonogo.jobs.model import Job  # only who has something to say pays for these
-    from gonogo.launcher.opening import redactor_for
+    from gonogo.launcher.opening import redacted  # only who has something to say pays for it
 
-    return redactor_for(Job(), os.environ).text(text)
+    return redacted(text)
 
 
 def _interrupt(_number: int, _frame: object) -> None:

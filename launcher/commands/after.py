@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gonogo.launcher.exits import Exit, Stop
+from gonogo.launcher.streams import ForReader, ReaderLeft
 
 if TYPE_CHECKING:
     from gonogo.launcher.records import Record, Records
@@ -53,9 +55,9 @@ def logs(
         names = ", ".join(record.id for record, _ in found)
         raise Stop(Exit.USAGE, f"launch {launch} has {len(found)} splits, each with a log of its own: {names}")
     record, platform = found[0]
-    sys.stdout.flush()
     try:
-        copy_log(platform, record.native_id or "", sys.stdout.buffer, tail=tail, follow=follow)
+        with contextlib.suppress(ReaderLeft):
+            copy_log(platform, record.native_id or "", ForReader(), tail=tail, follow=follow)
     except Fault as fault:
         raise Stop(
             Exit.HARNESS, f"the log of {record.id} cannot be read: {fault.message}", remedy=fault.remedy

@@ -96,7 +96,7 @@ def check(
         if document["verdict"] == "GO" or time.monotonic() >= ends:
             break
         print(f"{document['verdict']}: asking again", file=sys.stderr)
-        time.sleep(min(10.0, max(0.0, ends - time.monotonic())))
+        time.sleep(_pause(ends))
     show(document, report or [], quiet=quiet, as_json=as_json)
     return Exit.OK if document["verdict"] == "GO" else Exit.NO_GO
 
@@ -181,6 +181,12 @@ def show(document: dict[str, Any], reports: Sequence[Path], *, quiet: bool, as_j
         print(json.dumps(document, indent=2))
     else:
         print_summary(document, sys.stdout, reports=reports, brief=quiet, environment=os.environ)
+
+
+def _pause(ends: float) -> float:
+    """Seconds until `--wait` asks again: more often where little time is left, never later than its end."""
+    left = max(0.0, ends - time.monotonic())
+    return min(left, max(1.0, min(10.0, left / 20)))
 
 
 def _duration(text: str | None) -> float:

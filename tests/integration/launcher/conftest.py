@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from gonogo_command import Gonogo
+from gonogo_command import Gonogo, on_docker
 from services.dockerd import Dockerd
 
 
@@ -18,15 +18,18 @@ def gonogo(tmp_path: Path) -> Iterator[Gonogo]:
     made.stop_all()
 
 
-def on_docker(folder: Path, daemon: Dockerd) -> Gonogo:
-    """`gonogo` on that daemon, for jobs without a network."""
-    options = ("--platform=local-docker", f"--docker-host={daemon.url}")
-    return Gonogo(folder, options, {"DOCKER_NETWORK": "none", "DOCKER_CONFIG": str(folder)})
-
-
 @pytest.fixture
 def docker_gonogo(tmp_path: Path, docker_daemon: Dockerd) -> Iterator[Gonogo]:
     """`gonogo` on the session's daemon; its jobs are removed with the daemon's other containers."""
     made = on_docker(tmp_path, docker_daemon)
     yield made
     made.stop_all()
+
+
+@pytest.fixture(params=["this node", "docker"])
+def either(request: pytest.FixtureRequest) -> Gonogo:
+    """The same test on both targets."""
+    name = "gonogo" if request.param == "this node" else "docker_gonogo"
+    made = request.getfixturevalue(name)
+    assert isinstance(made, Gonogo)
+    return made

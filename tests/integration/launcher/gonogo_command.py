@@ -13,9 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jsonschema
 import suite_runs
+from services.dockerd import Dockerd
 
 SECONDS = 120.0
+RECORD_SCHEMA = json.loads((suite_runs.ROOT / "launcher" / "launch.schema.json").read_text())
 
 
 class Done(NamedTuple):
@@ -37,11 +40,13 @@ class Done(NamedTuple):
 
 @dataclass
 class Gonogo:
-    """Starts `gonogo` in `folder`. `options` go to each `launch`, `check` and `conformance`."""
+    """Starts `gonogo` in `folder`. `options` go to each `launch`, `check`, `fix` and `conformance`, `fields` into each
+    job file."""
 
     folder: Path
     options: tuple[str, ...] = ()
     variables: dict[str, str] = field(default_factory=dict)
+    fields: dict[str, Any] = field(default_factory=dict)
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
@@ -51,15 +56,17 @@ class Gonogo:
     def elsewhere(self, name: str) -> Gonogo:
         """The same command with a state folder of its own."""
         other = {**self.variables, "GONOGO_STATE_DIR": str(self.folder / name)}
-        return Gonogo(self.folder, self.options, other, self.started)
+        return Gonogo(self.folder, self.options, other, self.fields, self.started)
 
     def job(self, file: str = "job.yaml", **fields: Any) -> str:
         """A job file in the folder. Returns its path."""
         path = self.folder / file
-        path.write_text(suite_runs.job_text(**{"gpus": 0, **fields}))
+        path.write_text(suite_runs.job_text(**{"gpus": 0, **self.fields, **fields}))
         return str(path)
 
-    def start(self, *words: str, stdout: Any = subprocess.PIPE, **variables: str) -> subprocess.Popen[str]:
+    def start(
+        self, *words: str, stdout: Any = subprocess.PIPE, stderr: Any = None, **variables: str
+    ) -> subprocess.Popen[str]:
         options = self.options if words[0] in ("launch", "check", "conformance", "fix") else ()
         process = subprocess.Popen(
             [sys.executable, "-m", "gonogo", *words, *options],
@@ -67,7 +74,7 @@ class Gonogo:
             env=suite_runs.environment(self.folder, **{**self.variables, **variables}),
             stdin=subprocess.DEVNULL,
             stdout=stdout,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.PIPE if stderr is None else stderr,
             text=True,
             errors="replace",
         )
@@ -84,7 +91,10 @@ class Gonogo:
         return done
 
     def record(self, launch_id: str) -> dict[str, Any]:
-        return dict(json.loads((self.state / "launches" / f"{launch_id}.json").read_text()))
+        """The record's file, held against the published schema."""
+        record = json.loads((self.state / "launches" / f"{launch_id}.json").read_text())
+        jsonschema.validate(record, RECORD_SCHEMA)
+        return dict(record)
 
     def status(self, launch_id: str) -> dict[str, Any]:
         """The record as `gonogo status --json` gives it."""
@@ -114,6 +124,13 @@ class Gonogo:
             end_processes_marked(f"GONOGO_LAUNCH_TOKEN={json.loads(run.read_text())['token']}")
 
 
+def on_docker(folder: Path, daemon: Dockerd) -> Gonogo:
+    """`gonogo` on that daemon, for jobs in its busybox image, as nobody and without a network."""
+    options = ("--platform=local-docker", f"--docker-host={daemon.url}")
+    variables = {"DOCKER_NETWORK": "none", "DOCKER_CONFIG": str(folder)}
+    return Gonogo(folder, options, variables, {"image": daemon.busybox, "run_as": "65534:65534"})
+
+
 def finish(process: subprocess.Popen[str]) -> Done:
     try:
         out, err = process.communicate(timeout=SECONDS)
@@ -121,7 +138,7 @@ def finish(process: subprocess.Popen[str]) -> Done:
         process.kill()
         out, err = process.communicate()
         raise AssertionError(f"{process.args} did not end within {SECONDS:g} s\n{out}\n{err}") from None
-    return Done(process.returncode, out or "", err)
+    return Done(process.returncode, out or "", err or "")
 
 
 def wait_until(holds: Callable[[], object], what: str, seconds: float = 60.0) -> None:

@@ -10,11 +10,9 @@ import pytest
 from gonogo_command import Gonogo, finish, said
 from services.dockerd import Dockerd
 
-AS_NOBODY = {"run_as": "65534:65534"}
-
 
 def test_launch_status_logs_cancel(docker_gonogo: Gonogo, docker_daemon: Dockerd) -> None:
-    job = docker_gonogo.job(image=docker_daemon.busybox, command="echo up; sleep 600", **AS_NOBODY)
+    job = docker_gonogo.job(command="echo up; sleep 600")
     done = docker_gonogo.ok("launch", job, "--id", "life", "--json")
     native_id = done.json["native_id"]
     assert docker_daemon.client().containers.get("tao-job-life").id == native_id
@@ -31,7 +29,7 @@ def test_launch_status_logs_cancel(docker_gonogo: Gonogo, docker_daemon: Dockerd
 def test_watched_job_ends(
     docker_gonogo: Gonogo, docker_daemon: Dockerd, command: str, status: int, state: str, code: int
 ) -> None:
-    job = docker_gonogo.job(image=docker_daemon.busybox, command=f"echo ran; {command}", **AS_NOBODY)
+    job = docker_gonogo.job(command=f"echo ran; {command}")
     done = docker_gonogo("launch", job, "--id", "ends", "--watch")
     assert done.status == status, done.said
     assert "ran\n" in done.out
@@ -42,7 +40,7 @@ def test_watched_job_ends(
 
 def watched(gonogo: Gonogo, daemon: Dockerd, command: str = "echo up; sleep 600") -> tuple[subprocess.Popen[str], Any]:
     """A launch that is watching its running job, and the job's container."""
-    job = gonogo.job(image=daemon.busybox, command=command, **AS_NOBODY)
+    job = gonogo.job(command=command)
     watch = gonogo.start("launch", job, "--id", "by-hand", "--watch")
     said(watch, "by-hand Running")
     return watch, daemon.client().containers.get("tao-job-by-hand")
@@ -84,7 +82,6 @@ def test_no_go_leaves_the_daemon_as_it_was(docker_gonogo: Gonogo, docker_daemon:
         image=docker_daemon.busybox,
         command="true",
         inputs=[{"name": "gone", "uri": "/no/such", "mount": "/in"}],
-        **AS_NOBODY,
     )
     done = docker_gonogo("launch", job, "--id", "stopped", DOCKER_NETWORK="would-be-made")
     assert done.status == 1, done.said
@@ -94,7 +91,7 @@ def test_no_go_leaves_the_daemon_as_it_was(docker_gonogo: Gonogo, docker_daemon:
 
 
 def test_daemon_that_is_not_there(docker_gonogo: Gonogo, docker_daemon: Dockerd) -> None:
-    job = docker_gonogo.job(image=docker_daemon.busybox, command="true", **AS_NOBODY)
+    job = docker_gonogo.job(command="true")
     docker_gonogo.options = ("--platform=local-docker", f"--docker-host=unix://{docker_gonogo.folder}/no.sock")
     done = docker_gonogo("launch", job, "--id", "nowhere")
     assert done.status == 1, done.said
@@ -103,7 +100,7 @@ def test_daemon_that_is_not_there(docker_gonogo: Gonogo, docker_daemon: Dockerd)
 
 
 def test_status_of_a_silent_daemon_is_unknown(docker_gonogo: Gonogo, docker_daemon: Dockerd) -> None:
-    job = docker_gonogo.job(image=docker_daemon.busybox, command="sleep 600", **AS_NOBODY)
+    job = docker_gonogo.job(command="sleep 600")
     docker_gonogo.ok("launch", job, "--id", "silent")
     docker_gonogo.wait_for("silent", "Running")
     record = docker_gonogo.state / "launches" / "silent.json"
@@ -118,7 +115,7 @@ def test_status_of_a_silent_daemon_is_unknown(docker_gonogo: Gonogo, docker_daem
 
 def test_refused_by_the_daemon_ends_with_4(docker_gonogo: Gonogo, docker_daemon: Dockerd) -> None:
     """A foreign container takes the name after the check: only the daemon can refuse it."""
-    job = docker_gonogo.job(image=docker_daemon.busybox, command="true", **AS_NOBODY)
+    job = docker_gonogo.job(command="true")
     docker_gonogo.ok("check", job, "--report", "go.json")
     docker_daemon.client().containers.create(docker_daemon.busybox, name="tao-job-taken")
     before = docker_daemon.inventory()
@@ -129,7 +126,7 @@ def test_refused_by_the_daemon_ends_with_4(docker_gonogo: Gonogo, docker_daemon:
 
 
 def test_replace_from_elsewhere_never_removes_a_running_job(docker_gonogo: Gonogo, docker_daemon: Dockerd) -> None:
-    job = docker_gonogo.job(image=docker_daemon.busybox, command="sleep 600", **AS_NOBODY)
+    job = docker_gonogo.job(command="sleep 600")
     docker_gonogo.ok("check", job, "--report", "go.json")
     docker_gonogo.ok("launch", job, "--id", "busy")
     running = docker_daemon.client().containers.get("tao-job-busy").id

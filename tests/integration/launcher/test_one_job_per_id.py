@@ -2,92 +2,13 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
-from gonogo_command import Gonogo, finish, wait_until
+from gonogo_command import Gonogo, finish
 from services.dockerd import Dockerd
-
-AS_NOBODY = {"run_as": "65534:65534"}
-
-#: Stops the launcher for good at one moment of a submission; put into its process by way of `sitecustomize`.
-STOP = """
-import os, time
-from pathlib import Path
-import gonogo.platforms.registry as registry
-
-opened = registry.open_platform
-
-
-def open_platform(*arguments):
-    platform = opened(*arguments)
-    submit = platform.submit
-
-    def stopping(submission):
-        if os.environ["STOP"] == "before":
-            stop()
-        placed = submit(submission)
-        stop()
-        return placed
-
-    platform.submit = stopping
-    return platform
-
-
-def stop():
-    Path(os.environ["STOPPED"]).touch()
-    while True:
-        time.sleep(1)
-
-
-registry.open_platform = open_platform
-"""
-#: The same between the daemon's create and start.
-STOP_BETWEEN = """
-import os, time
-from pathlib import Path
-from docker.api.container import ContainerApiMixin
-
-
-def start(self, *arguments, **options):
-    Path(os.environ["STOPPED"]).touch()
-    while True:
-        time.sleep(1)
-
-
-put_archive = ContainerApiMixin.put_archive
-
-
-def put(self, container, *arguments):
-    if self.inspect_container(container)["Name"].startswith("/tao-job-"):
-        ContainerApiMixin.start = start
-    return put_archive(self, container, *arguments)
-
-
-ContainerApiMixin.put_archive = put
-"""
-
-
-def stopped_launcher(gonogo: Gonogo, program: str, *words: str, **variables: str) -> subprocess.Popen[str]:
-    """Start that command and wait until it has stopped where `program` says."""
-    folder = gonogo.folder / "stop"
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(program)
-    stopped = folder / "stopped"
-    launcher = gonogo.start(*words, PYTHONPATH=str(folder), STOPPED=str(stopped), **variables)
-    wait_until(lambda: stopped.exists() or launcher.poll() is not None, "the launcher to come to its stop")
-    assert stopped.exists(), finish(launcher).said
-    return launcher
-
-
-def kill_while_stopped(gonogo: Gonogo, program: str, *words: str, **variables: str) -> None:
-    """Start that command, wait until it has stopped where `program` says, and kill it."""
-    launcher = stopped_launcher(gonogo, program, *words, **variables)
-    launcher.send_signal(signal.SIGKILL)
-    launcher.communicate()
+from stopped_launcher import STOP, STOP_BETWEEN, kill_while_stopped, stopped_launcher
 
 
 def together(*commands: tuple[Gonogo, list[str]]) -> list[str]:
@@ -118,7 +39,7 @@ def created(daemon: Dockerd, began: int) -> list[str]:
 def test_two_launches_at_once_on_docker(docker_gonogo: Gonogo, docker_daemon: Dockerd, folders: str) -> None:
     """Also from two state folders, where nothing but the container's name decides."""
     began = int(time.time())
-    job = docker_gonogo.job(image=docker_daemon.busybox, command="echo once; sleep 600", **AS_NOBODY)
+    job = docker_gonogo.job(command="echo once; sleep 600")
     docker_gonogo.ok("check", job, "--report", "go.json")
     words = ["launch", job, "--id", f"twin-{folders}", "--clearance", "go.json"]
     other = docker_gonogo if folders == "same" else docker_gonogo.elsewhere("state-2")
@@ -145,7 +66,7 @@ def test_killed_between_submit_and_record_on_this_node(gonogo: Gonogo, tmp_path:
 def test_killed_between_submit_and_record_on_docker(
     docker_gonogo: Gonogo, docker_daemon: Dockerd, next_command: str
 ) -> None:
-    job = docker_gonogo.job(image=docker_daemon.busybox, command="sleep 600", **AS_NOBODY)
+    job = docker_gonogo.job(command="sleep 600")
     kill_while_stopped(docker_gonogo, STOP, "launch", job, "--id", "cut", STOP="after")
     docker_gonogo.ok(*(["status", "cut"] if next_command == "status" else ["launch", job, "--id", "cut"]))
     container = docker_daemon.client().containers.get("tao-job-cut")
@@ -164,7 +85,7 @@ def test_killed_before_submit(gonogo: Gonogo, tmp_path: Path) -> None:
 
 
 def test_killed_between_create_and_start(docker_gonogo: Gonogo, docker_daemon: Dockerd) -> None:
-    job = docker_gonogo.job(image=docker_daemon.busybox, command="echo once", **AS_NOBODY)
+    job = docker_gonogo.job(command="echo once")
     kill_while_stopped(docker_gonogo, STOP_BETWEEN, "launch", job, "--id", "half")
     assert docker_daemon.client().containers.get("tao-job-half").status == "created"
     done = docker_gonogo.ok("launch", job, "--id", "half", "--watch")
