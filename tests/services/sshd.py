@@ -195,6 +195,8 @@ class SshLab:
 
     def host(self, alias: str, **options: str) -> str:
         """Add a `Host` entry in front of the others; returns `ssh://ALIAS`."""
+        if "IdentityFile" not in options:  # those of several entries add up, so the usual one is not for all
+            options = {**options, "IdentityFile": str(self.key)}
         lines = "".join(f"  {name} {value}\n" for name, value in options.items())
         self._hosts.insert(0, f"Host {alias}\n{lines}")
         self._write()
@@ -205,7 +207,6 @@ class SshLab:
             "UserKnownHostsFile": str(self.known_hosts),
             "GlobalKnownHostsFile": "/dev/null",
             "KexAlgorithms": _QUICK,
-            "IdentityFile": str(self.key),
             "IdentitiesOnly": "yes",
             "IdentityAgent": "none",
         }

@@ -1,0 +1,31 @@
+"""A daemon on a host of its own, for tests: a real dockerd behind a real sshd on loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from services.dockerd import Dockerd
+from services.sshd import Account, Sshd, SshLab
+
+from gonogo.platforms.docker.remote import RemoteDockerPlatform
+
+#: Makes a platform on an address; each keyword is the value of a setting, `job` the job.
+Opener = Callable[..., RemoteDockerPlatform]
+
+
+@dataclass
+class FarHost:
+    """`ops` is in the docker group, `plain` is not. `url` logs in as `ops` through the ssh alias `gpu-host`."""
+
+    daemon: Dockerd
+    lab: SshLab
+    sshd: Sshd
+    ops: Account
+    plain: Account
+    url: str
+
+    def alias(self, name: str, account: Account | None = None, server: Sshd | None = None, **options: str) -> str:
+        """A further name for a login; `options` are lines of its entry in the ssh configuration."""
+        where = {"HostName": "127.0.0.1", "Port": str((server or self.sshd).port)}
+        return self.lab.host(name, **{**where, "User": (account or self.ops).name, **options})
