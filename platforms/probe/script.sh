@@ -368,7 +368,7 @@ gng_begin() {
     trap - 0 HUP INT TERM
     "$@"
     gng_say "$gng_task" over yes
-    kill "$gng_sleeper" 2>/dev/null
+    kill -9 "$gng_sleeper" 2>/dev/null # the shell that becomes sleep may still be one that traps other signals
   } &
   gng_tasks="$gng_tasks $gng_task:$gng_sleeper:$!"
 }
