@@ -80,24 +80,20 @@ class SshDoor:
         self._end_relay()
         local = master.forward(account.socket)
         seen, words = _try(local, master)
-        if "prohibited" in words:
-            return self._relayed(master, account)
-        if seen == "closed":
-            raise _nobody_listens(account, self.address, words)
+        if seen == "closed" and master.alive:
+            return self._relayed(master, account, words)
         self.route, self.brief = f"ssh, {account.socket} forwarded", False
         return local
 
-    def _relayed(self, master: Master, account: Account) -> Path:
+    def _relayed(self, master: Master, account: Account, words: str) -> Path:
+        """sshd says the same of a socket that nobody listens at and of one that it may not forward: a program on the
+        host tells them apart, and stands in."""
         if not account.relay:
-            raise Refused(
-                f"sshd on {self.address.host} forbids the forwarding of sockets, and there is neither docker nor socat "
-                "to stand in",
-                remedy="Set `AllowStreamLocalForwarding yes` in sshd_config there",
-            )
+            raise _neither(account, self.address, words)
         self._relay = Relay(master, (shlex.join(account.relay),))
         seen, _ = _try(self._relay.path, master)
         if seen == "closed":
-            raise _nobody_listens(account, self.address, self._relay.words)
+            raise _nobody_listens(account, self.address, self._relay.words or words)
         name = "docker system dial-stdio" if "dial-stdio" in account.relay else "socat"
         self.route, self.brief = f"ssh, {account.socket} by `{name}`: sshd forbids the forwarding of sockets", True
         return self._relay.path
@@ -146,4 +142,13 @@ def _nobody_listens(account: Account, address: SshAddress, words: str) -> Fault:
         f"the Docker daemon on {address.host} does not run: nobody listens at its socket {account.socket}",
         detail=words,
         remedy=address.command("sudo systemctl start docker", tty=True),
+    )
+
+
+def _neither(account: Account, address: SshAddress, words: str) -> Fault:
+    return Refused(
+        f"{account.socket} on {address.host} is not reached over ssh: nobody listens there, or sshd forbids the "
+        "forwarding of sockets, and there is neither docker nor socat to tell and to stand in",
+        detail=words,
+        remedy="Set `AllowStreamLocalForwarding yes` in sshd_config there, and see that the daemon runs",
     )
