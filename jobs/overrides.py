@@ -56,7 +56,7 @@ def apply_overrides(root: MappingNode, overrides: Sequence[str]) -> Edits:
         if not equals or not all(parts) or len(parts) > _MAX_PARTS:
             edits.faults.append(_fault(origin, "not of the form KEY=VALUE", "write one such as --set gpus=4"))
             continue
-        value, faults = read_value(text, origin)
+        value, faults = read_value(_one_line(text), origin)
         edits.faults += faults
         if value is None:
             continue
@@ -67,6 +67,11 @@ def apply_overrides(root: MappingNode, overrides: Sequence[str]) -> Edits:
             edits.root = changed
             edits.keys.append(".".join(parts))
     return edits
+
+
+def _one_line(text: str) -> str:
+    """A value as YAML on one line: `>=580` is a bound there, since no block of text can follow its `>`."""
+    return "'" + text.replace("'", "''") + "'" if text.startswith((">", "|")) else text
 
 
 def _put(node: Node, parts: list[str], value: Node, origin: str) -> Node | JobFault:
