@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gonogo.fixtures.outcomes import Notes
 from gonogo.fixtures.probes.path_facts import PathFacts
-from gonogo.fixtures.requirement import requirement
+from gonogo.fixtures.requirement import block, requirement
 from gonogo.jobs.model import Job
 from gonogo.jobs.sizes import format_size
 from gonogo.reports.plain import one_line
@@ -21,9 +21,15 @@ def test_input_is_there_and_readable(param: str, path_facts: PathFacts, evidence
 
 @requirement("PATH-02")
 def test_folder_is_writable(param: str, path_facts: PathFacts, evidence: Notes) -> None:
-    """A folder that the job writes can be written and cleaned by its identity; a read-only mount is there."""
+    """A folder that the job writes can be written and cleaned by its identity; a read-only mount is there.
+
+    Where the job runs in a container, the writing is row ID-02's to judge.
+    """
     answer = path_facts.write(param)
-    evidence(found=answer.found, expected=answer.expected, identity=answer.identity, asked=answer.asked)
+    kind = "writable" if param in path_facts.writable else "read-only"
+    evidence(found=answer.found, expected=answer.expected, identity=answer.identity, asked=answer.asked, mount=kind)
+    if answer.tried and not answer.holds and path_facts.in_container:
+        block(f"ID-02[{param}]", answer.message)
     evidence.remedy(answer.remedy)
     assert answer.holds, answer.message
 

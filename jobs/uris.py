@@ -35,6 +35,16 @@ def writable_paths(job: Job) -> list[str]:
     return _local([entry.uri for entry in job.outputs] + [mount.source for mount in job.mounts if not mount.read_only])
 
 
+def writable_inputs(job: Job) -> list[str]:
+    """Local inputs that the job may change (`read_only: false`), each once."""
+    return _local(entry.uri for entry in job.inputs if not entry.read_only)
+
+
+def writable_mounts(job: Job) -> list[str]:
+    """Everything of the host that the job may change: its outputs, writable mounts and writable inputs, each once."""
+    return list(dict.fromkeys([*writable_paths(job), *writable_inputs(job)]))
+
+
 def mounted_paths(job: Job) -> list[str]:
     """Sources of the read-only mounts that are no inputs, each once."""
     return _local(mount.source for mount in job.mounts if mount.read_only)

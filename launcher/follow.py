@@ -6,6 +6,7 @@ from typing import Protocol
 
 from gonogo.launcher.exits import Exit, Stop
 from gonogo.launcher.opening import reopen
+from gonogo.launcher.ownership import put_right, still_owed
 from gonogo.launcher.records import Record, Records, now
 from gonogo.launcher.recovery import demand_same_target, recover
 from gonogo.platforms.contract import JobState, Platform, Status
@@ -41,10 +42,12 @@ def settled(records: Records, record: Record) -> tuple[Record, Platform]:
             raise Stop(Exit.HARNESS, f"launch {record.id} is being submitted by process {holder}: ask again")
         record = known(records, record.id)  # its launcher may just have ended
     if record.phase == "intent":
+        put_right(records, record, platform)
         raise Stop(
             Exit.USAGE, f"launch {record.id} was interrupted before anything was submitted", remedy="launch it again"
         )
     if record.native_id is None:
+        put_right(records, record, platform)
         raise Stop(Exit.USAGE, f"launch {record.id} made no job: {record.reason}")
     return record, platform
 
@@ -55,13 +58,20 @@ def status_of(records: Records, record: Record, platform: Platform) -> Status:
     A job that is gone from its platform keeps the end that was seen; without one it is an Error.
     """
     if record.phase == "ended":
+        put_right(records, record, platform)
         return recorded(record)
     try:
         demand_same_target(platform, record)
         status = asked(record, platform)
     except Fault as fault:
         raise Stop(Exit.HARNESS, f"{record.id} Unknown: {fault.message}", remedy=fault.remedy) from None
-    return note(records, record, status)
+    return _noted_end(records, record, platform, note(records, record, status))
+
+
+def _noted_end(records: Records, record: Record, platform: Platform, status: Status) -> Status:
+    if status.state.ended:
+        put_right(records, record, platform)
+    return status
 
 
 def asked(record: Record, platform: Platform) -> Status:
@@ -93,7 +103,8 @@ def in_words(record: Record, status: Status) -> str:
     told = f" ({', '.join(known)})" if known else ""
     said = status.state is JobState.COMPLETE or status.reason == f"exit code {status.exit_code}"
     reason = f": {status.reason}" if status.reason and not said else ""
-    return f"{record.id} {status.state.value}{told}{reason}"
+    owed = f"; {still_owed(record)}" if status.state.ended and still_owed(record) else ""
+    return f"{record.id} {status.state.value}{told}{reason}{owed}"
 
 
 def note(records: Records, record: Record, status: Status) -> Status:
@@ -128,7 +139,7 @@ def cancel(records: Records, record: Record, platform: Platform, grace: float) -
         raise Stop(Exit.HARNESS, f"cancel of {record.id} is not proven: {fault.message}", remedy=fault.remedy) from None
     if not status.state.ended:
         raise Stop(Exit.HARNESS, f"cancel of {record.id} is not proven: it is {status.state.value} ({status.native})")
-    return note(records, record, status)
+    return _noted_end(records, record, platform, note(records, record, status))
 
 
 def copy_log(platform: Platform, native_id: str, out: Sink, *, tail: int | None, follow: bool) -> None:

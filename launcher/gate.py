@@ -13,6 +13,7 @@ from typing import Any
 from gonogo.launcher.clearance import accept
 from gonogo.launcher.exits import Exit, Stop
 from gonogo.launcher.opening import Opened, reopen
+from gonogo.launcher.ownership import settle_earlier
 from gonogo.launcher.placing import Placing
 from gonogo.launcher.records import Record, Records
 from gonogo.launcher.recovery import note_placed, recover
@@ -61,6 +62,7 @@ class Gate:
             if known is not None:
                 return known
             self.show_review(launch_id)
+            self._settle_earlier()
             document = self._cleared()
             self._placing = Placing(
                 self.opened, self.records, launch_id, document, self.keep, self.environment, strict=self.strict
@@ -133,6 +135,14 @@ class Gate:
         if document["verdict"] != "GO":
             raise Stop(Exit.NO_GO, f"{document['verdict']}: nothing was submitted")
         return document
+
+    def _settle_earlier(self) -> None:
+        """Give back what earlier launches as root have left (ID-08). What still is owed then is the suite's to say;
+        a clearance from before knows nothing of it."""
+        left = settle_earlier(self.records, self.opened.platform, self.say)
+        if left and self.clearance is not None:
+            message = f"ID-08: launch {left[0]} still owes the ownership of its files; nothing was submitted"
+            raise Stop(Exit.NO_GO, message, remedy=f"gonogo status {left[0]}")
 
     def _already_there(self, launch_id: str, placing: Placing) -> Launched | None:
         """A job of this ID that no record here tells of: launched from another state folder, or the record is lost."""

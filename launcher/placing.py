@@ -15,6 +15,7 @@ from gonogo.launcher import arrival
 from gonogo.launcher.clearance import judged
 from gonogo.launcher.exits import Exit, Stop
 from gonogo.launcher.opening import Opened, kept_settings
+from gonogo.launcher.ownership import put_right
 from gonogo.launcher.records import Record, Records, now
 from gonogo.launcher.recovery import note_placed
 from gonogo.launcher.submission import build_submission
@@ -89,11 +90,20 @@ class Placing:
                 "deferred": [row.name for row in rows_of(document) if row.state is State.DEFERRED],
             },
             created=now(),
+            owes_ownership=self._owed(before),
             attempt=before.attempt + 1 if before is not None else 1,
         )
         self.record = record
         self.records.write(record)
         return record
+
+    def _owed(self, before: Record | None) -> dict[str, Any]:
+        """What this launch will owe; else what an earlier attempt of the same ID does. Raises Stop(REFUSED)."""
+        try:
+            owed = self.opened.platform.owed(self.opened.job)
+        except Fault as fault:
+            raise Stop(Exit.REFUSED, f"{fault.message}; nothing was submitted", remedy=fault.remedy) from None
+        return owed or (before.owes_ownership if before is not None else {})
 
     def _submitted(self, submission: Submission, record: Record) -> Placed:
         try:
@@ -101,6 +111,7 @@ class Placing:
         except LaunchRefused as fault:
             with self.records.editing(record):
                 record.phase, record.reason, record.state = "refused", fault.message, "Error"
+            put_right(self.records, record, self.opened.platform)
             detail = f" ({fault.detail})" if fault.detail and fault.detail not in fault.message else ""
             raise Stop(Exit.REFUSED, f"{fault.message}{detail}; nothing was submitted", remedy=fault.remedy) from None
         except LaunchLost as fault:
@@ -158,6 +169,7 @@ class Placing:
             return fault.message
         with self.records.editing(record):
             record.phase, record.state, record.ended, record.reason = "ended", "Error", now(), reason
+        put_right(self.records, record, platform)
         return ""
 
 

@@ -36,7 +36,8 @@ class Record:
     """One launch. `phase`: `intent` (about to be submitted), `submitted`, `ended`, `refused` (nothing was made).
 
     `settings` holds what is needed to open the same platform again; `clearance` what allowed the launch. Times are
-    UTC in ISO 8601. `attempt` counts how often the ID was run (`--replace`).
+    UTC in ISO 8601. `attempt` counts how often the ID was run (`--replace`). `identity` is the user that the job runs
+    as, where the platform says so; `owes_ownership` what is to be given back to the submitter once it has ended.
     """
 
     # Keys that a later version has added are left aside.
@@ -59,6 +60,8 @@ class Record:
     native_state: str = ""
     exit_code: int | None = None
     reason: str = ""
+    identity: str = ""
+    owes_ownership: dict[str, Any] = field(default_factory=dict)
     attempt: int = 1
     schema: str = SCHEMA
 

@@ -51,3 +51,4 @@ def note_placed(records: Records, record: Record, placed: Placed) -> None:
         if record.phase == "intent":
             record.phase, record.native_id, record.address = "submitted", placed.native_id, placed.address
             record.submitted = now()
+            record.identity = placed.details.get("user", record.identity)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from gonogo.launcher.exits import Exit, Stop
 from gonogo.launcher.follow import Sink, asked, copy_log, in_words, note
+from gonogo.launcher.ownership import put_right
 from gonogo.launcher.records import Record, Records
 from gonogo.platforms.contract import JobState, Platform, Status
 from gonogo.platforms.faults import Fault
@@ -54,6 +55,7 @@ class Watch:
             if status.state.ended:
                 if log is not None:
                     log.finish()
+                put_right(self.records, self.record, self.platform)
                 self._tell(in_words(self.record, status))
                 return status
             self._tell(in_words(self.record, status))

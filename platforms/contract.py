@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gonogo.jobs.model import Job
@@ -129,6 +129,14 @@ class Platform(ABC):
     @abstractmethod
     def release(self, native_id: str) -> None:
         """Remove what `submit` made on the target (container, run folder), for a job that never may or has ended."""
+
+    def owed(self, job: Job) -> dict[str, Any]:
+        """What must be put right on the target when that job has ended, as plain data for its record; empty for most
+        (ID-04). Raises Fault."""
+        return {}
+
+    def put_right(self, owed: Mapping[str, Any]) -> None:
+        """Do what is owed, also again where it was done in part. Raises Fault."""
 
     def tables(self) -> list[Table]:
         """What the target offers, for `gonogo inspect`. Raises Fault."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from gonogo.jobs.model import Job
 from gonogo.platforms.contract import Placed, Platform, Status, Submission
@@ -20,6 +21,7 @@ from gonogo.platforms.docker.image_files import program_in_image
 from gonogo.platforms.docker.inside import inside, outside
 from gonogo.platforms.docker.inspection import tables
 from gonogo.platforms.docker.jobspec import DEFAULT_SHM, JobSpec, command_line, job_spec, limits
+from gonogo.platforms.docker.ownership import Debt, debt_of, pay
 from gonogo.platforms.docker.pull import pull_image
 from gonogo.platforms.docker.smoke import SmokeImages
 from gonogo.platforms.docker.sweep import sweep_probes
@@ -230,6 +232,17 @@ class DockerPlatform(Platform):
 
     def _spec(self, submission: Submission, *, tegra: bool) -> JobSpec:
         return job_spec(submission, self.user_of(submission.job), self.settings.docker_network.value, tegra=tegra)
+
+    def owed(self, job: Job) -> dict[str, Any]:
+        """The ownership of what a job as root will write (ID-04)."""
+        user = self.user_of(job)
+        debt = debt_of(job, user, self.submitter()) if user.uid == 0 else None
+        return debt.to_json() if debt is not None else {}
+
+    def put_right(self, owed: Mapping[str, Any]) -> None:
+        debt = Debt.from_json(owed)
+        images = SmokeImages(self.connection, self.settings.smoke_image.value, debt.image or None, may_pull=False)
+        pay(images, debt, run_id=self.run_id)
 
     def find(self, launch_id: str) -> Placed | None:
         return launch.find_job(self.connection, launch_id)

@@ -251,6 +251,10 @@ class HomeAnswer:
     interpreter: str = ""
     message: str = ""
 
+    @property
+    def works(self) -> bool:
+        return self.made and self.cached and not self.message
+
 
 @dataclass(frozen=True)
 class OwnedAnswer:

@@ -121,8 +121,11 @@ def test_folders_are_written_as_the_jobs_user(tmp_path: Path, docker_daemon: Doc
     outputs = [{"name": path.name, "uri": str(path), "mount": f"/{path.name}"} for path in (ours, roots, gone)]
     job = job_text(image=docker_daemon.busybox, run_as=f"{JOB_UID}:{JOB_UID}", outputs=outputs)
     done = run(tmp_path, job=job, platform="local-docker", DOCKER_HOST=docker_daemon.url)
-    done.fine(f"PATH-02[{ours}]", f"PATH-05[{ours}]")
-    done.broken(f"PATH-02[{roots}]", "cannot be written by 1000:1000", remedy=f"sudo chown 1000:1000 {roots}")
+    done.fine(f"PATH-02[{ours}]", f"ID-02[{ours}]", f"ID-05[{ours}]", f"PATH-05[{ours}]")
+    done.blocked(f"PATH-02[{roots}]", by=f"ID-02[{roots}]")
+    done.broken(f"ID-02[{roots}]", "cannot be written by 1000:1000", remedy=f"sudo chown 1000:1000 {roots}")
     done.broken(f"PATH-02[{gone}]", "does not exist", remedy=f"mkdir -p {gone} && chown 1000:1000 {gone}")
+    done.blocked(f"ID-02[{gone}]", f"ID-05[{gone}]", by=f"PATH-02[{gone}]")
+    assert done.causes == [f"PATH-02[{gone}]", f"ID-02[{roots}]"]
     assert [*ours.iterdir(), *roots.iterdir()] == [], "nothing is left behind"
     assert not gone.exists()
