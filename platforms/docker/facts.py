@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gonogo.platforms.docker.connection import Connection
@@ -41,6 +41,7 @@ class DaemonInfo:
     cdi_devices: tuple[str, ...]
     cpus: int
     memory: int
+    runtime_paths: Mapping[str, str] = field(default_factory=dict)
     route: str = ""
     in_clear: bool = False
 
@@ -99,6 +100,7 @@ class ImageFact:
     entrypoint: tuple[str, ...] = ()
     environment: tuple[str, ...] = ()
     user: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 def daemon_info(connection: Connection) -> DaemonInfo:
@@ -129,6 +131,7 @@ def daemon_info(connection: Connection) -> DaemonInfo:
         cdi_devices=tuple(str(one.get("ID", "")) for one in info.get("DiscoveredDevices") or ()),
         cpus=int(info.get("NCPU") or 0),
         memory=int(info.get("MemTotal") or 0),
+        runtime_paths={name: str(one.get("path", "")) for name, one in (info.get("Runtimes") or {}).items()},
     )
 
 
@@ -194,6 +197,7 @@ def find_image(connection: Connection, reference: str) -> ImageFact | None:
         entrypoint=tuple(config.get("Entrypoint") or ()),
         environment=tuple(config.get("Env") or ()),
         user=str(config.get("User") or ""),
+        labels=dict(config.get("Labels") or {}),
     )
 
 

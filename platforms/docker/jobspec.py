@@ -18,7 +18,7 @@ from gonogo.jobs.model import Job
 from gonogo.platforms.contract import Submission
 from gonogo.platforms.docker.binds import Bind, job_binds
 from gonogo.platforms.docker.environment import Home, container_environment, home_for, identity_variables
-from gonogo.platforms.docker.gpu import GpuRequest, gpu_request
+from gonogo.platforms.docker.gpu import BY_DEVICES, GpuRequest, GpuWay, gpu_request
 from gonogo.platforms.docker.identity import JobUser
 from gonogo.platforms.docker.labels import DIGEST, LAUNCH, VERSION, job_container_name, this_process
 from gonogo.platforms.faults import LaunchRefused
@@ -92,11 +92,11 @@ class JobSpec:
         }
 
 
-def job_spec(submission: Submission, user: JobUser, network: str, *, tegra: bool = False) -> JobSpec:
+def job_spec(submission: Submission, user: JobUser, network: str, way: GpuWay = BY_DEVICES) -> JobSpec:
     """Settle binds, home and GPU request for a job that runs as that user."""
     binds = job_binds(submission.job)
     home = home_for(user, binds, submission.launch_id)
-    gpus = gpu_request(submission.job, tegra=tegra)
+    gpus = gpu_request(submission.job, way)
     return JobSpec(submission, user, tuple(binds), home.path, home.bind, gpus, network)
 
 

@@ -13,8 +13,8 @@ from gonogo.platforms.contract import Placed, Platform, Status, Submission
 from gonogo.platforms.docker import facts, follow, launch
 from gonogo.platforms.docker.connection import Connection, resolve_endpoint
 from gonogo.platforms.docker.container import ProbeSpec
-from gonogo.platforms.docker.errors import gpu_fault
-from gonogo.platforms.docker.gpu import GpuContainer, ToolkitFacts, gpu_request, seen_by_container, toolkit_facts
+from gonogo.platforms.docker.gpu import BY_DEVICES, GpuContainer, GpuWay, ToolkitFacts, gpu_way, toolkit_facts
+from gonogo.platforms.docker.gpu_probe import GpuProbe
 from gonogo.platforms.docker.home import make_home
 from gonogo.platforms.docker.identity import JobUser, demand_no_accidental_root, host_account, named_user, no_account
 from gonogo.platforms.docker.image_files import program_in_image
@@ -26,11 +26,10 @@ from gonogo.platforms.docker.pull import pull_image
 from gonogo.platforms.docker.smoke import SmokeImages
 from gonogo.platforms.docker.sweep import sweep_probes
 from gonogo.platforms.faults import Fault, LaunchLost, LaunchRefused, Refused
-from gonogo.platforms.gpus import trouble
 from gonogo.platforms.inspection import Table
-from gonogo.platforms.probe.answers import Answers
+from gonogo.platforms.probe.answers import Answers, TorchAnswer
 from gonogo.platforms.probe.parse import parse
-from gonogo.platforms.probe.questions import GpuQuestion, Question
+from gonogo.platforms.probe.questions import Question
 from gonogo.platforms.probe.render import render
 from gonogo.platforms.settings import Settings
 from gonogo.platforms.shell import LocalShell, Shell
@@ -172,26 +171,25 @@ class DockerPlatform(Platform):
         """How the daemon serves GPU requests, and the toolkit's version on its host."""
         return toolkit_facts(self._info or self.daemon_info(), self.host, deadline)
 
-    def gpu_container(self, *, deadline: float, run_id: str | None = None) -> GpuContainer:
-        """The devices that a container with the job's GPU request lists. Raises what daemon or nvidia-smi say."""
-        info = self._info or self.daemon_info()
-        request = gpu_request(self.job, tegra=info.tegra)
-        question, nonce = GpuQuestion(seconds=max(2, int(deadline) - 8)), secrets.token_hex(8)
-        spec = ProbeSpec(
-            image="",
-            program=render([question], nonce),
-            environment=request.environment,
-            gpus=request.devices,
-            runtime=request.runtime,
-        )
-        image, done = self._smoke.run(spec, run_id=run_id or self.run_id, deadline=deadline, what="nvidia-smi")
-        where = f"a container of {image} on {self.address}"
-        answer = parse(done.stdout, nonce, [question], where).gpu()
-        if answer.trouble not in ("", "absent"):
-            fault = gpu_fault(answer.error) or trouble(answer, where)
-            if fault is not None:
-                raise fault
-        return seen_by_container(answer, image, request)
+    def gpu_way(self) -> GpuWay:
+        """How GPUs are asked of this daemon, by a probe and by the launch alike (GPU-09)."""
+        return gpu_way(self._info or self.daemon_info())
+
+    def gpu_container(
+        self, *, deadline: float, run_id: str | None = None, user: JobUser | None = None, topology: bool = False
+    ) -> GpuContainer:
+        """The devices that a container with the job's GPU request, user and GPU variables lists. Raises what daemon or
+        nvidia-smi say."""
+        return self._gpu_probe(run_id, user).devices(self._smoke, deadline, topology=topology)
+
+    def torch_in_image(
+        self, python: str, *, deadline: float, run_id: str | None = None, user: JobUser | None = None
+    ) -> TorchAnswer:
+        """What torch says in the job's own image, with the job's GPUs. Raises a Fault."""
+        return self._gpu_probe(run_id, user).torch(python, deadline)
+
+    def _gpu_probe(self, run_id: str | None, user: JobUser | None) -> GpuProbe:
+        return GpuProbe(self.connection, self.job, self.gpu_way(), user, run_id or self.run_id)
 
     def tiny_job_image(self) -> str | None:
         """The image that probes run in. Raises where the target has none with a shell."""
@@ -210,7 +208,7 @@ class DockerPlatform(Platform):
 
     def render(self, submission: Submission) -> str:
         """The equivalent `docker run` line."""
-        return command_line(self._spec(submission, tegra=False))
+        return command_line(self._spec(submission))
 
     def submit(self, submission: Submission, progress: Callable[[str], None] | None = None) -> Placed:
         """Pull the image where it is missing, make the network, create and start the container.
@@ -219,8 +217,8 @@ class DockerPlatform(Platform):
         LaunchLost.
         """
         try:
-            info = self._info or self.daemon_info()
-            spec = self._spec(submission, tegra=info.tegra)
+            way = self.gpu_way()
+            spec = self._spec(submission, way)
             if self.image(spec.image) is None:
                 self.pull(spec.image, progress)
             make_home(self._smoke, spec, run_id=self.run_id)
@@ -230,8 +228,8 @@ class DockerPlatform(Platform):
         except Fault as fault:  # before anything of the job was created
             raise LaunchRefused(fault.message, detail=fault.detail, remedy=fault.remedy) from fault
 
-    def _spec(self, submission: Submission, *, tegra: bool) -> JobSpec:
-        return job_spec(submission, self.user_of(submission.job), self.settings.docker_network.value, tegra=tegra)
+    def _spec(self, submission: Submission, way: GpuWay = BY_DEVICES) -> JobSpec:
+        return job_spec(submission, self.user_of(submission.job), self.settings.docker_network.value, way)
 
     def owed(self, job: Job) -> dict[str, Any]:
         """The ownership of what a job as root will write (ID-04)."""

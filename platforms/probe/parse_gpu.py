@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 
 from gonogo.platforms.faults import Garbled
-from gonogo.platforms.probe.answers import Gpu, GpuAnswer, GpuProcess
+from gonogo.platforms.probe.answers import Gpu, GpuAnswer, GpuProcess, GpuXid
 from gonogo.platforms.probe.lines import Reply, error_line
 from gonogo.platforms.probe.questions import GpuQuestion
 
 _MIB = 1024 * 1024
 _CUDA = re.compile(r"CUDA(?: \w+)? Version\s*:\s*(\d+(?:\.\d+)*)")
+#: `[ 123.456] NVRM: Xid (PCI:0000:3b:00): 79, pid=…`, the time in seconds since boot. Source: NVIDIA's Xid catalogue.
+_XID = re.compile(
+    r"^(?:<\d+>)?(?:\[\s*(?P<when>\d+\.\d+)\])?.*NVRM: Xid \(PCI:(?P<bus>[0-9a-fA-F:.]+)\): (?P<code>\d+)"
+)
+_RECENT = 24 * 3600.0
 _UNKNOWN = re.compile(
     r"^\[?(?:N/A|Not Supported|Unknown Error|Not Available|Insufficient Permissions|Requested functionality.*)\]?$",
     re.IGNORECASE,
@@ -59,7 +64,7 @@ def _answered(reply: Reply, text: str, code: int) -> GpuAnswer:
     rows = [row for row in (_row(fields, line) for line in text.splitlines()) if row]
     if not rows:
         raise Garbled(f"nvidia-smi lists no device and no error: {error_line(text)!r}", detail=text)
-    remaps = _remaps(reply)
+    remaps, instances = _remaps(reply), _mig_devices(reply)
     cuda = _CUDA.search(reply.text("table"))
     return GpuAnswer(
         trouble="",
@@ -67,9 +72,11 @@ def _answered(reply: Reply, text: str, code: int) -> GpuAnswer:
         exit_code=code,
         driver=known(rows[0].get("driver_version", "")),
         cuda=cuda[1] if cuda else "",
-        gpus=tuple(_gpu(row, remaps) for row in rows),
+        gpus=tuple(_gpu(row, remaps, instances) for row in rows),
         processes=_processes(reply),
         processes_error=error_line(reply.text("apps")) if reply.first("apps-status") != "0" else "",
+        xids=_xids(reply),
+        topology=reply.text("topology") if reply.first("topology-status", "") == "0" else "",
     )
 
 
@@ -97,7 +104,7 @@ def _mib(text: str | None) -> int | None:
     return None if number is None else number * _MIB
 
 
-def _gpu(row: dict[str, str], remaps: dict[str, tuple[bool, bool]]) -> Gpu:
+def _gpu(row: dict[str, str], remaps: dict[str, tuple[bool, bool]], instances: dict[str, tuple[str, ...]]) -> Gpu:
     uuid = known(row["uuid"])
     pending, failed = remaps.get(uuid, (None, None))
     return Gpu(
@@ -115,6 +122,7 @@ def _gpu(row: dict[str, str], remaps: dict[str, tuple[bool, bool]]) -> Gpu:
         persistence=known(row.get("persistence_mode", "")),
         temperature=whole(row.get("temperature.gpu")),
         throttled=_throttled(row.get("clocks_throttle_reasons.active", "")),
+        mig_devices=instances.get(uuid, ()),
         raw=row,
     )
 
@@ -141,6 +149,32 @@ def _remaps(reply: Reply) -> dict[str, tuple[bool, bool]]:
         if len(words) == 3 and words[1].isdigit() and words[2].isdigit():
             found[words[0]] = (words[1] != "0", words[2] != "0")
     return found
+
+
+def _mig_devices(reply: Reply) -> dict[str, tuple[str, ...]]:
+    """UUIDs of the MIG instances by the UUID of their device, from `nvidia-smi -L`."""
+    found: dict[str, tuple[str, ...]] = {}
+    device = ""
+    for line in reply.all("instances"):
+        match = re.search(r"\(UUID: ((GPU|MIG)-[^)]+)\)", line)
+        if match and match[2] == "GPU":
+            device = match[1]
+        elif match:
+            found[device] = (*found.get(device, ()), match[1])
+    return found
+
+
+def _xids(reply: Reply) -> tuple[GpuXid, ...] | None:
+    """Those of the last day; one whose time cannot be read counts as recent. None where the log may not be read."""
+    if "uptime" not in reply:
+        return None
+    now = float(reply.first("uptime").split()[0])
+    found = []
+    for line in reply.all("xid"):
+        match = _XID.search(line)
+        if match and (match["when"] is None or now - float(match["when"]) < _RECENT):
+            found.append(GpuXid(match["bus"], int(match["code"]), line))
+    return tuple(found)
 
 
 def _processes(reply: Reply) -> tuple[GpuProcess, ...] | None:

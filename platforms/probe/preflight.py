@@ -80,7 +80,7 @@ def build_preflight(expected: Sequence[Expectation | Question], nonce: str) -> b
     calls = [call("gng_say", "preflight", "began", "yes")]
     calls += [_judgement(index, one, nonce) for index, one in enumerate(expectations)]
     questions = [one.question for one in expectations]
-    return program([*calls, b"gng_finish"], questions, nonce, functions=("script.sh", "judge.sh"))
+    return program([*calls, b"gng_finish"], questions, nonce, functions=("script.sh", "gpu.sh", "judge.sh"))
 
 
 def _judgement(index: int, expectation: Expectation, nonce: str) -> bytes:

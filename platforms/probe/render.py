@@ -100,7 +100,8 @@ def render(questions: Sequence[Question], nonce: str) -> bytes:
     `nonce` (letters, digits, hyphens) marks the answers and names the files that writing is tried with.
     """
     identity = any(isinstance(one, (HomeQuestion, OwnedQuestion, ChownQuestion)) for one in questions)
-    functions = ("script.sh", "identity.sh") if identity else ("script.sh",)
+    gpus = any(isinstance(one, GpuQuestion) for one in questions)
+    functions = ("script.sh", *(["gpu.sh"] if gpus else []), *(["identity.sh"] if identity else []))
     calls = [*asking(questions, nonce), call("gng_say", "end", "answers", len(questions))]
     return program(calls, questions, nonce, functions)
 

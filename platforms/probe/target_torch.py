@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from typing import Any
 
 
 def line(name: str, value: object) -> None:
@@ -30,6 +31,21 @@ def main() -> None:
     except BaseException as error:
         line("available", "no")
         line("trouble", f"{type(error).__name__}: {error}")
+        return
+    run_kernels(torch, count)
+
+
+def run_kernels(torch: Any, count: int) -> None:
+    """A sum on each device: only a kernel that came to its end proves that there is code for it."""
+    ran = []
+    for index in range(count):
+        try:
+            if int((torch.ones(8, device=f"cuda:{index}") + 1).sum().item()) == 16:
+                ran.append(index)
+        except BaseException as error:
+            line("kernel-trouble", f"device {index}: {type(error).__name__}: {error}")
+            break
+    line("ran", " ".join(map(str, ran)))
 
 
 if __name__ == "__main__":

@@ -237,7 +237,7 @@ def test_launcher_killed_between_create_and_start(docker_daemon: Dockerd, platfo
         "from gonogo.platforms.docker import launch\n"
         f"platform = docker_platform({docker_daemon.url!r}, docker_network='none')\n"
         f"job = submission('cut', {docker_daemon.busybox!r}, 'echo ran')\n"
-        "launch._create(platform.connection, platform._spec(job, tegra=False))\n"
+        "launch._create(platform.connection, platform._spec(job))\n"
         "print('created', flush=True)\n"
         "sys.stdin.read()\n"
     )

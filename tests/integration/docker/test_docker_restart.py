@@ -63,7 +63,7 @@ def test_daemon_that_falls_silent_while_starting(own_docker_daemon: Dockerd, mon
     monkeypatch.setattr("gonogo.platforms.docker.launch.STEP_SECONDS", 1.0)
     platform = docker_platform(own_docker_daemon.url, docker_network="none")
     platform.daemon_info()
-    spec = platform._spec(submission("lost", own_docker_daemon.busybox, "true"), tegra=False)
+    spec = platform._spec(submission("lost", own_docker_daemon.busybox, "true"))
     from gonogo.platforms.docker import launch
 
     platform.connection.client(1.0)

@@ -110,7 +110,7 @@ def test_a_nonce_that_needs_quoting_is_refused(nonce: str) -> None:
         render(QUESTIONS, nonce)
 
 
-@pytest.mark.parametrize("name", ["script.sh", "judge.sh"])
+@pytest.mark.parametrize("name", ["script.sh", "gpu.sh", "judge.sh"])
 def test_the_functions_are_clean_sh(name: str) -> None:
     lanes.require(
         "shellcheck", "" if shutil.which("shellcheck") else "shellcheck is not installed: apt-get install shellcheck"
