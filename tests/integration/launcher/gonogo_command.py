@@ -65,16 +65,21 @@ class Gonogo:
         return str(path)
 
     def start(
-        self, *words: str, stdout: Any = subprocess.PIPE, stderr: Any = None, **variables: str
+        self,
+        *words: str,
+        stdin: int = subprocess.DEVNULL,
+        stdout: int = subprocess.PIPE,
+        stderr: int = subprocess.PIPE,
+        **variables: str,
     ) -> subprocess.Popen[str]:
         options = self.options if words[0] in ("launch", "check", "conformance", "fix") else ()
         process = subprocess.Popen(
             [sys.executable, "-m", "gonogo", *words, *options],
             cwd=self.folder,
             env=suite_runs.environment(self.folder, **{**self.variables, **variables}),
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=stdout,
-            stderr=subprocess.PIPE if stderr is None else stderr,
+            stderr=stderr,
             text=True,
             errors="replace",
         )

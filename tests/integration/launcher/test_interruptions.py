@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,7 +84,7 @@ def with_closed_pipe(gonogo: Gonogo, *words: str, stderr_too: bool = False) -> t
     """Run it with a standard output (and error) that nobody reads. Exit status and standard error."""
     reader, writer = os.pipe()
     os.close(reader)
-    process = gonogo.start(*words, stdout=writer, stderr=writer if stderr_too else None)
+    process = gonogo.start(*words, stdout=writer, stderr=writer if stderr_too else subprocess.PIPE)
     os.close(writer)
     done = finish(process)
     return done.status, done.err
