@@ -9,6 +9,7 @@ from gonogo.fixtures.requirement import block, requirement, warn
 from gonogo.jobs import rules
 from gonogo.jobs.model import Job
 from gonogo.jobs.sizes import format_size
+from gonogo.platforms.docker.daemon_traits import confinement, troubles
 from gonogo.platforms.docker.environment import control_plane_names
 from gonogo.platforms.docker.jobspec import DEFAULT_SHM, STACK
 from gonogo.platforms.settings import Settings
@@ -63,7 +64,7 @@ def test_no_container_has_this_id(job_containers: list[ContainerFact], job: Job,
 
 @requirement("DOCK-04")
 def test_container_gets_memory_and_limits(
-    container_answers: ContainerAnswers, job: Job | None, evidence: Notes
+    container_answers: ContainerAnswers, daemon: DaemonInfo, job: Job | None, evidence: Notes
 ) -> None:
     """/dev/shm, memlock and stack in a probe container are what the launch will ask for."""
     node = container_answers.answers.node()
@@ -71,6 +72,7 @@ def test_container_gets_memory_and_limits(
     pinned = job is None or job.gpus != 0  # a job without GPUs asks for no locked memory
     limits = f"memlock {_limit(node.locked_memory)}, stack {_limit(node.stack)}"
     evidence(found=f"/dev/shm {format_size(node.shm_size or 0)}, {limits}", image=container_answers.image)
+    evidence(confined="; ".join(confinement(daemon)) or None)
     evidence(expected=f"/dev/shm {format_size(shm)}, {'memlock unlimited, ' if pinned else ''}stack {_limit(STACK)}")
     assert (node.shm_size or 0) >= shm, (
         f"/dev/shm has {format_size(node.shm_size or 0)} in a container, not {format_size(shm)}"
@@ -83,6 +85,17 @@ def test_container_gets_memory_and_limits(
 
 def _limit(size: int | None) -> str:
     return "unlimited" if size is None else format_size(size)
+
+
+@requirement("DOCK-05")
+def test_nothing_is_known_against_the_daemon(daemon: DaemonInfo, evidence: Notes) -> None:
+    """API version, storage driver, control groups, live restore and log driver are none of those known to be bad."""
+    found = troubles(daemon)
+    evidence(found="; ".join(found) or "nothing", expected="nothing known against it", api=daemon.api_version)
+    evidence(storage=f"{daemon.storage_driver} in {daemon.root_dir}", cgroup=f"version {daemon.cgroup}")
+    evidence(live_restore="yes" if daemon.live_restore else "no: jobs end when the daemon restarts")
+    evidence(logs=daemon.logging_driver, confined="; ".join(confinement(daemon)) or "no")
+    assert not found, "; ".join(found)
 
 
 @requirement("DOCK-06")
