@@ -109,17 +109,33 @@ def _by_system_error(error: BaseException, endpoint: str) -> Fault | None:
     return None
 
 
+#: Wording -> what is wrong with TLS. Source: OpenSSL 3 as Python words it, Go's crypto/tls as dockerd does.
+_TLS_TROUBLES = (
+    (r"wrong.version.number|record layer failure", "it speaks no TLS there"),
+    (r"HTTP request to an HTTPS server|certificate required|bad certificate", "it wants a certificate of ours"),
+    (r"certificate has expired", "its certificate has expired"),
+    (r"hostname mismatch|IP address mismatch|doesn't match", "its certificate is for another name"),
+    (r"self.signed certificate|unable to get (?:local )?issuer|verify failed|unknown ca", "its signer is unknown here"),
+    (r"no such file|path to a|could not find", "the certificates are not there"),
+)
+
+
 def _tls(endpoint: str, text: str) -> Fault:
+    line = true_error(text)
+    why = next((words for pattern, words in _TLS_TROUBLES if re.search(pattern, line, re.IGNORECASE)), "")
+    remedy = "Set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH to the folder with ca.pem, cert.pem and key.pem"
+    if why == "it speaks no TLS there":
+        remedy = "Unset DOCKER_TLS_VERIFY, or name the port that serves TLS (2376 by custom)"
     return Denied(
-        f"TLS with the Docker daemon at {endpoint} failed",
-        detail=true_error(text),
-        remedy="set DOCKER_TLS_VERIFY=1 and DOCKER_CERT_PATH to the folder with ca.pem, cert.pem and key.pem",
+        f"TLS with the Docker daemon at {endpoint} failed{f': {why}' if why else ''}", detail=line, remedy=remedy
     )
 
 
 def _by_answer(status: int, text: str, endpoint: str, doing: str) -> Fault:
     """An answer of HTTP kind that says no."""
     line = true_error(text)
+    if "HTTP request to an HTTPS server" in line:
+        return _tls(endpoint, line)
     if "<html" in line.lower() or "page not found" in line.lower():
         return not_docker(endpoint, line[:200])
     if status == 404:
