@@ -7,7 +7,7 @@ import secrets
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -81,6 +81,21 @@ def shell_less_tar(*names: str) -> bytes:
         for name in names or ("bin/true", "bin/sleep"):
             _add_file(tar, name, program, 0o755)
     return data.getvalue()
+
+
+def files_tar(files: Mapping[str, bytes]) -> bytes:
+    """Those programs, by their paths without the first slash."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as tar:
+        for name, content in files.items():
+            _add_file(tar, name, content, 0o755)
+    return data.getvalue()
+
+
+def shell_that_runs(script: str) -> bytes:
+    """A root folder whose `/bin/sh` is that script, in the language of `/bin/busybox sh`."""
+    shell = f"#!/bin/busybox sh\n{script}\n".encode()
+    return files_tar({"bin/busybox": Path(_busybox()).read_bytes(), "bin/sh": shell})
 
 
 def _busybox() -> str:

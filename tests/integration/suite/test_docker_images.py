@@ -10,7 +10,7 @@ import docker
 import lanes
 import pytest
 from services.dockerd import Dockerd, missing_for_dockerd
-from services.images import make_image, shell_less_tar
+from services.images import files_tar, make_image, shell_less_tar
 from suite_runs import Finished, job_text, run
 
 INPUT = "PATH-01[/etc/hosts]"
@@ -109,28 +109,15 @@ def test_smoke_image_that_is_not_there(tmp_path: Path, docker_daemon: Dockerd) -
 
 
 def test_image_for_another_architecture(tmp_path: Path, docker_daemon: Dockerd) -> None:
-    foreign = make_image(docker_daemon.client(), "gonogo-test/foreign", _foreign_tar(), ['CMD ["/bin/true"]'])
+    foreign = make_image(
+        docker_daemon.client(), "gonogo-test/foreign", files_tar({"bin/sh": _elf_header()}), ['CMD ["/bin/true"]']
+    )
     done = preflight(tmp_path, docker_daemon, foreign)
     docker_daemon.client().images.remove(foreign)
     done.broken("DOCK-04", f"image {foreign} is built for another CPU architecture", remedy="--platform linux",
                 state="unverified")  # fmt: skip
     assert "exec format error" in done.detail("DOCK-04")
     done.blocked(INPUT, "JOB-10", by="DOCK-04")
-
-
-def _foreign_tar() -> bytes:
-    """A root folder whose shell is an ELF file for a machine that nobody has."""
-    import io
-    import tarfile
-
-    program = bytearray(_elf_header())
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w") as tar:
-        for name in ("bin/sh", "bin/true"):
-            entry = tarfile.TarInfo(name)
-            entry.size, entry.mode = len(program), 0o755
-            tar.addfile(entry, io.BytesIO(bytes(program)))
-    return data.getvalue()
 
 
 def _elf_header() -> bytes:
