@@ -128,7 +128,7 @@ class DockerPlatform(Platform):
         """All questions to the daemon's host, in one run of the probe script, as the user of this process."""
         nonce = secrets.token_hex(8)
         done = self.host.run(render(questions, nonce), deadline=deadline)
-        return parse(done.stdout, nonce, questions, self.host.target)
+        return parse(done.stdout + done.stderr, nonce, questions, self.host.target)
 
     def ask_in_container(
         self,
@@ -159,7 +159,7 @@ class DockerPlatform(Platform):
         )
         what = f"the probe script ({len(questions)} questions)"
         image, done = self._smoke.run(spec, run_id=run_id or self.run_id, deadline=deadline, what=what)
-        answers = parse(done.stdout, nonce, mapped, f"a container of {image} on {self.address}")
+        answers = parse(done.stdout + done.stderr, nonce, mapped, f"a container of {image} on {self.address}")
         own = self.job is not None and image == self.job.image
         return ContainerAnswers(outside(answers, questions, mapped), image, own)
 

@@ -79,7 +79,7 @@ class InteractivePlatform(Platform):
         except ShellTimedOut as fault:
             stuck = how_far(fault.stdout, nonce, questions)
             raise TimedOut(f"{fault.message}{f'; it hung at {stuck}' if stuck else ''}") from fault
-        return parse(done.stdout, nonce, questions, self.address)
+        return parse(done.stdout + done.stderr, nonce, questions, self.address)
 
     def tables(self) -> list[Table]:
         """This node and its GPUs."""
