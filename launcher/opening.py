@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gonogo.jobs.loading import JobFileError, LoadedJob, load_job
-from gonogo.jobs.model import Job
+from gonogo.jobs.model import Docker, Job
 from gonogo.jobs.policy import Policy, find_policy, load_policy, load_waivers
 from gonogo.jobs.secrets import secret_names, secret_values
 from gonogo.launcher.exits import Exit, Stop
@@ -57,6 +57,15 @@ class Opened:
         return replace(self, loaded=replace(self.loaded, job=self.job.model_copy(update={"docker": docker})))
 
 
+def _with_auto_remove(loaded: LoadedJob, settings: Settings) -> LoadedJob:
+    """The job as DOCKER_AUTO_REMOVE has it: the environment beats the file."""
+    section = loaded.job.docker or Docker()
+    if section.auto_remove == settings.auto_remove.value:
+        return loaded
+    docker = section.model_copy(update={"auto_remove": settings.auto_remove.value})
+    return replace(loaded, job=loaded.job.model_copy(update={"docker": docker}))
+
+
 def open_job(asked: Asked, environment: Mapping[str, str] = os.environ) -> Opened:
     """Raises Stop(USAGE) with every fault of the file and the options."""
     try:
@@ -65,6 +74,7 @@ def open_job(asked: Asked, environment: Mapping[str, str] = os.environ) -> Opene
         loaded = load_job(asked.file, overrides=asked.overrides, environment=environment)
         chosen = chosen_platform(asked.platform, loaded.job, environment, asked.given.get("docker_host"))
         settings = resolve(chosen, asked.given, environment, loaded.job)
+        loaded = _with_auto_remove(loaded, settings)
         platform = open_platform(chosen.value, settings, loaded.job, state_dir(environment))
         policy = _policy(asked, environment)
     except (JobFileError, UnknownPlatform, ValueError) as error:

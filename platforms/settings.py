@@ -23,12 +23,17 @@ class Setting(Generic[T]):
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that a user can set about a run, resolved. Times are in seconds."""
+    """Everything that a user can set about a run, resolved. Times are in seconds.
+
+    `registry_user` is whom NGC_KEY belongs to at nvcr.io, `auto_remove` that an ended container goes by itself.
+    """
 
     platform: Setting[str]
     docker_host: Setting[str | None] = Setting(None)
     docker_network: Setting[str] = Setting("tao_default")
     container_user: Setting[str | None] = Setting(None)
+    registry_user: Setting[str] = Setting("$oauthtoken")
+    auto_remove: Setting[bool] = Setting(False)
     probe_timeout: Setting[float] = Setting(30.0)
     deadline: Setting[float] = Setting(300.0)
     smoke_image: Setting[str | None] = Setting(None)
@@ -60,6 +65,8 @@ def resolve(
             "docker_network", "DOCKER_NETWORK", docker.network if docker else None, "tao_default"
         ),
         container_user=pick.text("container_user", "TAO_DOCKER_CONTAINER_USER", None, None),
+        registry_user=pick.required_text("registry_user", "DOCKER_USERNAME", None, "$oauthtoken"),
+        auto_remove=pick.flag("auto_remove", "DOCKER_AUTO_REMOVE", docker.auto_remove if docker else False),
         probe_timeout=pick.seconds("probe_timeout", "GONOGO_PROBE_TIMEOUT", 30.0),
         deadline=pick.seconds("deadline", "GONOGO_DEADLINE", 300.0),
         smoke_image=pick.text("smoke_image", "GONOGO_SMOKE_IMAGE", None, None),
@@ -105,12 +112,14 @@ class _Picker:
             raise ValueError(f"{name}: {found.value} must be more than 0 and less than 10,000,000 seconds")
         return Setting(value, found.origin)
 
-    def flag(self, option: str, variable: str) -> Setting[bool]:
+    def flag(self, option: str, variable: str, in_file: bool = False) -> Setting[bool]:
         if self._given.get(option):
             return Setting(True, "command line")
         text = self._environment.get(variable, "").strip().lower()
-        if text in ("", "0", "false", "no", "off"):
-            return Setting(False, "default" if not text else f"environment ({variable})")
+        if not text:
+            return Setting(in_file, "job file" if in_file else "default")
+        if text in ("0", "false", "no", "off"):
+            return Setting(False, f"environment ({variable})")
         if text in ("1", "true", "yes", "on"):
             return Setting(True, f"environment ({variable})")
         raise ValueError(f"{variable}: {text!r} is neither yes nor no")

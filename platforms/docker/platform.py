@@ -22,7 +22,7 @@ from gonogo.platforms.docker.inside import inside, outside
 from gonogo.platforms.docker.inspection import tables
 from gonogo.platforms.docker.jobspec import DEFAULT_SHM, JobSpec, command_line, job_spec, limits
 from gonogo.platforms.docker.ownership import Debt, debt_of, pay
-from gonogo.platforms.docker.pull import pull_image
+from gonogo.platforms.docker.pull import login_for, pull_image
 from gonogo.platforms.docker.smoke import SmokeImages
 from gonogo.platforms.docker.sweep import sweep_probes
 from gonogo.platforms.faults import Fault, LaunchLost, LaunchRefused, Refused
@@ -122,7 +122,8 @@ class DockerPlatform(Platform):
 
     def pull(self, reference: str, progress: Callable[[str], None] | None = None) -> None:
         """Pull the image on the target, with a line for each step. Raises the registry's refusal as a Fault."""
-        pull_image(self.connection, reference, progress)
+        login = login_for(reference, os.environ, self.settings.registry_user.value)
+        pull_image(self.connection, reference, progress, login)
 
     def ask(self, questions: Sequence[Question], *, deadline: float) -> Answers:
         """All questions to the daemon's host, in one run of the probe script, as the user of this process."""

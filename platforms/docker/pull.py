@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from gonogo.platforms.docker.connection import Connection
 from gonogo.platforms.docker.errors import first_line, true_error
@@ -12,8 +12,21 @@ from gonogo.platforms.faults import Denied, Fault, NotFound, Refused, TimedOut, 
 _SILENCE = 120.0
 
 
-def pull_image(connection: Connection, reference: str, progress: Callable[[str], None] | None = None) -> None:
-    """Pull it on the target; the daemon's own login applies, else the one in this user's docker configuration.
+def login_for(reference: str, environment: Mapping[str, str], user: str) -> dict[str, str] | None:
+    """The login that a pull brings along: NGC_KEY for images of nvcr.io; None leaves it to the docker configuration."""
+    key = environment.get("NGC_KEY")
+    if not key or not reference.startswith("nvcr.io/"):
+        return None
+    return {"username": user, "password": key}
+
+
+def pull_image(
+    connection: Connection,
+    reference: str,
+    progress: Callable[[str], None] | None = None,
+    login: Mapping[str, str] | None = None,
+) -> None:
+    """Pull it on the target with that login, else with the one in this user's docker configuration.
 
     `progress` gets one line for each change of state. Raises Denied, NotFound, Unreachable, Refused or TimedOut.
     """
@@ -21,7 +34,9 @@ def pull_image(connection: Connection, reference: str, progress: Callable[[str],
 
     repository, tag = parse_repository_tag(reference)
     try:
-        lines = connection.client(_SILENCE).pull(repository, tag=tag or "latest", stream=True, decode=True)
+        lines = connection.client(_SILENCE).pull(
+            repository, tag=tag or "latest", stream=True, decode=True, auth_config=login
+        )
         for line in lines:
             if "error" in line:  # the answer began with status 200: the refusal comes in the stream
                 raise registry_fault(str(line["error"]), reference)

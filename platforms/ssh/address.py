@@ -60,7 +60,7 @@ def parse_address(url: str) -> SshAddress:
     # urlsplit lowers the host; an alias of ~/.ssh/config is told apart by case.
     given = parts.netloc.rpartition("@")[2]
     plain = given if given.lower() == host else given.rpartition(":")[0]
-    host = plain if plain.lower() == host else host
+    host = unquote(plain if plain.lower() == host else host)
     if not _HOST.fullmatch(host):
         raise ValueError(f"{host!r} in the ssh address is no host name")
     user = unquote(parts.username or "")
