@@ -61,7 +61,8 @@ def named_user(job: Job, container_user: str | None) -> JobUser | None:
 
 def account_user(uid: int, gid: int, groups: tuple[int, ...], name: str, host: str) -> JobUser:
     """An account on the docker host, as that host numbers it."""
-    return JobUser(uid, gid, tuple(sorted(set(groups) - {gid})), name, f"the account on {host}")
+    known = "" if name.isdigit() else name  # `id -un` prints the number where there is no name
+    return JobUser(uid, gid, tuple(sorted(set(groups) - {gid})), known, f"the account on {host}")
 
 
 def host_account(shell: Shell, *, deadline: float = 10.0) -> JobUser:

@@ -21,7 +21,7 @@ def node_answer(_question: NodeQuestion, reply: Reply) -> NodeAnswer:
         uid=int(status["Uid"].split()[1]),
         gid=int(status["Gid"].split()[1]),
         groups=tuple(int(group) for group in status.get("Groups", "").split()),
-        user=reply.first("user"),
+        user=_name(reply.first("user")),
         hostname=reply.first("hostname"),
         kernel=kernel,
         arch=reply.first("arch"),
@@ -42,6 +42,11 @@ def node_answer(_question: NodeQuestion, reply: Reply) -> NodeAnswer:
         tegra=reply.first("tegra") == "yes" or reply.first("soc").lower().startswith("tegra"),
         wsl="microsoft" in kernel.lower(),
     )
+
+
+def _name(text: str) -> str:
+    """`id -un` prints the number where there is no name."""
+    return "" if text.isdigit() else text
 
 
 def count_ranges(text: str) -> int:
