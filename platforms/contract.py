@@ -155,6 +155,10 @@ class Platform(ABC):
         Fault."""
         return None
 
+    def from_here(self, remedy: str) -> str:
+        """A remedy that is a command for the target's host, as it runs from this machine."""
+        return remedy
+
     def sweep(self, run_id: str | None = None) -> list[str]:
         """Remove what probes left: this run's (`run_id`) or, without it, dead runs'. Returns the names removed."""
         return []

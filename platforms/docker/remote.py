@@ -6,6 +6,7 @@ Over ssh the host's questions are asked by the account that logs in; elsewhere, 
 from __future__ import annotations
 
 import dataclasses
+import shlex
 import socket
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -22,6 +23,11 @@ from gonogo.platforms.ssh.address import parse_address
 
 _EXAMPLE = "ssh://USER@HOST"
 _SCHEMES = ("ssh", "tcp", "http", "https", "unix", "http+unix")
+
+#: First words of commands that change the daemon's host, or look at it.
+_FOR_THE_HOST = frozenset({"sudo", "mkdir", "chmod", "chown", "rm", "systemctl", "nvidia-smi", "nvidia-ctk"})
+#: What the docker command does here whatever daemon it speaks to.
+_FOR_HERE = frozenset({"login", "context"})
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,17 @@ class RemoteDockerPlatform(DockerPlatform):
         return Refused(
             message, remedy=f"Name one (--docker-host {_EXAMPLE}, or DOCKER_HOST), or use --platform local-docker"
         )
+
+    def from_here(self, remedy: str) -> str:
+        """The command over ssh where the host is reached so; a docker command names the daemon."""
+        first, _, rest = remedy.partition(" ")
+        if first == "docker" and rest.partition(" ")[0] not in _FOR_HERE:
+            return f"docker -H {shlex.quote(self.address)} {rest}"
+        if first not in _FOR_THE_HOST:
+            return remedy
+        if self._door is None:
+            return f"On the host of {self.address}: `{remedy}`"
+        return self._door.address.command(remedy, tty=True)
 
     def close(self) -> None:
         super().close()

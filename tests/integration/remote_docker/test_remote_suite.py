@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,6 +78,18 @@ def test_paths_are_asked_as_the_account_and_never_made(far_host: FarHost, open_f
     (closed / "data.json").write_text("{}")
     answer = open_far(far_host.url).ask([PathQuestion("x", str(closed / "data.json"))], deadline=10).path("x")
     assert not answer.exists, "root on this machine sees it, the account there does not"
+
+
+def test_remedy_runs_on_the_daemons_host(far_host: FarHost, tmp_path: Path) -> None:
+    folder = far_host.ops.home / "not yet" / "results"
+    fields: dict[str, object] = {"outputs": [{"name": "r", "uri": str(folder), "mount": "/r"}], "run_as": "submitter"}
+    row = check(tmp_path, far_host, **fields).broken(
+        f"PATH-02[{folder}]", "does not exist", remedy="ssh -t gpu-host 'mkdir -p "
+    )
+    subprocess.run(row["remedy"], shell=True, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+    assert f"{folder.stat().st_uid}:{folder.stat().st_gid}" == far_host.ops.ids
+    done = check(tmp_path, far_host, **fields)
+    assert done.verdict == "GO", done.output
 
 
 def test_alias_with_a_jump(far_host: FarHost, tmp_path: Path) -> None:

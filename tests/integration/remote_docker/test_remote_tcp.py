@@ -190,6 +190,20 @@ def test_docker_context_with_ssh(
     assert platform.endpoint.origin == "docker context (far)"
 
 
+@pytest.mark.parametrize(
+    ("url", "remedy", "expected"),
+    [
+        ("ssh://ml@h:2222", "sudo chown 1:1 '/a b'", "ssh -t -p 2222 ml@h 'sudo chown 1:1 '\"'\"'/a b'\"'\"''"),
+        ("ssh://ml@h", "docker pull x:1", "docker -H ssh://ml@h pull x:1"),
+        ("ssh://h", "docker login nvcr.io", "docker login nvcr.io"),
+        ("ssh://h", "Correct the path", "Correct the path"),
+        ("tcp://h:2375", "mkdir -p /a", "On the host of tcp://h:2375: `mkdir -p /a`"),
+    ],
+)
+def test_remedies_run_from_here(open_far: Opener, url: str, remedy: str, expected: str) -> None:
+    assert open_far(url).from_here(remedy) == expected
+
+
 def test_address_that_is_no_docker_address(open_far: Opener) -> None:
     for url in ("npipe:////./pipe/docker_engine", "ftp://host"):
         with pytest.raises(Refused, match="is no address of a remote daemon"):
