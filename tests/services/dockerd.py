@@ -24,6 +24,7 @@ from .images import Images, load_images
 
 START_SECONDS = 30.0
 _VERSION = re.compile(r"(?<= )/v[0-9.]+(?=/)")
+_NAME = re.compile(r"/(containers|images)/(?!json|create)[^ ]+?(?=/|$)")
 _CALLED = re.compile(r'msg="Calling (\w+ [^"?]+)')
 STOP_SECONDS = 20.0
 
@@ -227,9 +228,10 @@ class Dockerd:
         }
 
     def calls(self) -> list[str]:
-        """What clients have asked since the daemon's first start, in order and without queries: `POST
-        /containers/create`. From its own log."""
-        return [_VERSION.sub("", call) for call in _CALLED.findall(self.log.read_text(errors="replace"))]
+        """What clients have asked since the daemon's first start, in order, without versions, names and queries: `POST
+        /containers/create`, `POST /containers/*/start`. From its own log."""
+        called = _CALLED.findall(self.log.read_text(errors="replace"))
+        return [_NAME.sub(r"/\1/*", _VERSION.sub("", call)) for call in called]
 
     def close(self) -> None:
         """Stop it and remove everything that it left: processes by PID, mounts, folders."""
