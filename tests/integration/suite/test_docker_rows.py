@@ -38,7 +38,9 @@ def test_sound_job_is_go(tmp_path: Path, docker_daemon: Dockerd) -> None:
     port = a_free_port()
     done = preflight(tmp_path, docker_daemon, id="sound-1", ports={"publish": [f"{port}:80"]})
     assert (done.status, done.verdict) == (0, "GO"), done.output
-    done.fine("DOCK-01", "DOCK-02", "DOCK-03", "DOCK-04", "DOCK-06", "DOCK-07", "ID-07", f"PORT-04[{port}/tcp]")
+    done.fine(
+        "DOCK-01", "DOCK-02", "DOCK-03", "DOCK-04", "DOCK-05", "DOCK-06", "DOCK-07", "ID-07", f"PORT-04[{port}/tcp]"
+    )
     done.fine("JOB-01", "JOB-02", "JOB-03", "JOB-04", "JOB-06", "JOB-07", "JOB-09", "JOB-10")
     assert set(done.report["counts"]) == {"passed"}
 
@@ -101,6 +103,16 @@ def test_network_that_a_container_cannot_join(tmp_path: Path, own_docker_daemon:
     client.networks.create("twin", check_duplicate=False)
     done = preflight(tmp_path, own_docker_daemon, docker={"network": "twin"})
     done.broken("DOCK-02", "2 networks are called twin", remedy="docker network rm ID")
+
+
+def test_daemon_without_the_container_toolkit(tmp_path: Path, docker_daemon: Dockerd) -> None:
+    done = preflight(tmp_path, docker_daemon, gpus=1, inputs=[{"name": "hosts", "uri": "/etc/hosts"}])
+    register = "nvidia-ctk runtime configure --runtime=docker"
+    done.broken("GPU-03", "the daemon knows no NVIDIA runtime", remedy=register)
+    done.blocked("GPU-04", "GPU-05", by="GPU-03")
+    assert done.causes == ["GPU-03"]
+    done.fine("DOCK-01", "DOCK-04", "PATH-01[/etc/hosts]", "JOB-10")
+    assert docker_daemon.client().containers.list(all=True) == []
 
 
 @pytest.fixture
