@@ -110,14 +110,16 @@ def test_list_command_is_not_split(tiny_jobs: TinyJobs, evidence: Notes) -> None
 @requirement("CONF-08")
 def test_cancel_stops_the_job(tiny_jobs: TinyJobs, evidence: Notes) -> None:
     """A running job is stopped by cancel, is reported Canceled, and prints nothing more."""
-    job = tiny_jobs.submit(tiny_jobs.submission("echo started; while :; do sleep 0.2; done"))
-    while job.platform.status(job.placed.native_id).state is JobState.PENDING:
-        threading.Event().wait(0.05)
+    job = tiny_jobs.submit(tiny_jobs.submission("i=0; while :; do echo n$i; i=$((i+1)); sleep 0.1; done"))
+    job.begun()
     status = tiny_jobs.platform.cancel(job.placed.native_id, grace=2.0)
     evidence(found=f"{status.state.value} ({status.native})", expected="Canceled")
     assert status.state is JobState.CANCELED, f"after cancel the job is {status.state.value}"
     after = tiny_jobs.platform.status(job.placed.native_id).state
     assert after.ended, f"after cancel the platform says {after.value}"
+    printed = job.output()
+    threading.Event().wait(0.5)  # several times the pause between two lines
+    assert job.output() == printed, "the job went on printing after cancel"
 
 
 @requirement("CONF-09")
