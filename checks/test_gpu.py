@@ -12,7 +12,7 @@ from gonogo.platforms import gpu_choice, gpus
 from gonogo.platforms.architectures import covered, driver_for
 from gonogo.platforms.faults import Garbled
 from gonogo.platforms.gpu_health import health_problems, mig_problem, xid_problems
-from gonogo.platforms.probe.answers import NodeAnswer, TorchAnswer
+from gonogo.platforms.probe.answers import Gpu, NodeAnswer, TorchAnswer
 from gonogo.platforms.versions import meets, numbers
 
 if TYPE_CHECKING:
@@ -103,6 +103,22 @@ def test_enough_gpus_are_visible(job: Job | None, visible_gpus: gpus.VisibleGpus
         evidence.remedy("Name devices that exist in `docker.gpu_ids` or CUDA_VISIBLE_DEVICES: nvidia-smi -L lists them")
     assert not visible_gpus.missing, f"no such device: {', '.join(visible_gpus.missing)}"
     assert found >= max(wanted, 1), f"{found} GPUs are visible, the job asks for {max(wanted, 1)}"
+    if job is not None and job.requires.compute_capability:
+        _demand_capability(gpu_choice.used_by_job(visible_gpus.gpus, wanted), job.requires.compute_capability, evidence)
+
+
+def _demand_capability(used: list[Gpu], wanted: list[str], evidence: Notes) -> None:
+    """Each device is of a kind that the job names: `requires.compute_capability`."""
+    evidence(capabilities=", ".join(f"{gpu.index}: {gpu.compute_cap or 'unknown'}" for gpu in used))
+    evidence.remedy(f"Choose devices of compute capability {', '.join(wanted)} in `docker.gpu_ids`, or another target")
+    others = [gpu for gpu in used if gpu.compute_cap and gpu.compute_cap not in wanted]
+    assert not others, (
+        f"GPU {others[0].index} ({others[0].name}) has compute capability {others[0].compute_cap}, "
+        f"the job asks for {', '.join(wanted)}"
+    )
+    silent = [gpu for gpu in used if not gpu.compute_cap]
+    if silent:
+        raise Garbled(f"GPU {silent[0].index} ({silent[0].name}) does not tell its compute capability")
 
 
 def _numbers(pairs: tuple[tuple[int, int], ...]) -> str | None:

@@ -27,6 +27,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 _ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?")
 _ROW = re.compile(r"[A-Z0-9]{2,10}-[0-9]{2,3}")
 _BOUND = re.compile(r"(>=|<=|==|!=|>|<|~=)?\s*([0-9]{1,6}(?:\.[0-9]{1,6}){0,3})")
+_ARCHITECTURE = re.compile(r"(sm_?|compute_?)?([0-9]{1,2})\.?([0-9])([af]?)(\+ptx)?", re.IGNORECASE)
 _CAPABILITY = re.compile(r"(?:sm_?)?([0-9]{1,2})\.?([0-9])([af]?)", re.IGNORECASE)
 
 
@@ -210,6 +211,19 @@ def as_capability(value: object) -> str:
     return f"{match[1]}.{match[2]}{match[3].lower()}"
 
 
+def as_architecture(value: object) -> str:
+    """What an image is compiled for: a compute capability, also `compute_90` or `9.0+PTX` for code that the driver
+    compiles."""
+    text = as_filled(value).strip()
+    match = _ARCHITECTURE.fullmatch(text)
+    if not match:
+        raise wrong(f"{shown(value)} is not a GPU architecture", hint='write one such as "9.0", "sm_90a" or "9.0+PTX"')
+    number = f"{match[2]}.{match[3]}{match[4].lower()}"
+    if (match[1] or "").lower().startswith("compute"):
+        return "compute_" + number.replace(".", "")
+    return number + ("+PTX" if match[5] else "")
+
+
 def as_run_as(value: object) -> str:
     """`submitter`, `root`, `UID` or `UID:GID`."""
     text = as_filled(value)
@@ -288,6 +302,7 @@ Bound = Annotated[
     WithJsonSchema({"type": ["string", "number"], "description": 'Version bounds such as ">=580" or ">=13.0,<14".'}),
 ]
 Capability = Annotated[str, BeforeValidator(as_capability), WithJsonSchema({"type": ["string", "number"]})]
+Architecture = Annotated[str, BeforeValidator(as_architecture), WithJsonSchema({"type": ["string", "number"]})]
 RunAs = Annotated[
     str,
     BeforeValidator(as_run_as),

@@ -224,7 +224,7 @@ class Job(Section):
     ports: Ports = Field(default_factory=Ports)
     python_packages: Annotated[list[kinds.Filled], BeforeValidator(kinds.as_list)] = Field(default_factory=list)
     uses: Annotated[list[kinds.Filled], BeforeValidator(kinds.as_list)] = Field(default_factory=list)
-    image_sms: Annotated[list[kinds.Capability], BeforeValidator(kinds.as_list)] = Field(default_factory=list)
+    image_sms: Annotated[list[kinds.Architecture], BeforeValidator(kinds.as_list)] = Field(default_factory=list)
     time_limit: kinds.Duration | None = None
     batch: Batch = Field(default_factory=Batch)
     checkpoints: Checkpoints = Field(default_factory=Checkpoints)

@@ -39,7 +39,7 @@ class SmokeImages:
             try:
                 done = run_probe(
                     self._connection,
-                    dataclasses.replace(spec, image=image),
+                    self._in(image, spec),
                     run_id=run_id,
                     deadline=deadline,
                     what=what,
@@ -53,6 +53,11 @@ class SmokeImages:
         if not without_shell:
             raise self._none_there()
         raise self._no_shell(without_shell)
+
+    def _in(self, image: str, spec: ProbeSpec) -> ProbeSpec:
+        """The probe in that image. What another image than the job's asks of the driver is not the job's matter."""
+        foreign = {} if image == self._job_image or not (spec.gpus or spec.runtime) else {"NVIDIA_DISABLE_REQUIRE": "1"}
+        return dataclasses.replace(spec, image=image, environment={**foreign, **spec.environment})
 
     def _candidates(self) -> Iterator[str]:
         with self._lock:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from .dockerd import Dockerd, wait_until
-from .images import busybox_tar, make_image
+from .images import busybox_tar, make_image, with_programs
 
 DOUBLES = Path(__file__).resolve().parents[1] / "doubles" / "nvidia_smi"
 #: A host on which everything is as it should be.
@@ -58,9 +58,10 @@ class GpuHost:
         self.daemon.load_images()
         self.image = self.make_image("cuda", CUDA_IMAGE)
 
-    def make_image(self, name: str, changes: Sequence[str]) -> str:
-        """An image of busybox with that configuration."""
-        return make_image(self.daemon.client(), f"gonogo-test/{name}", busybox_tar(), changes)
+    def make_image(self, name: str, changes: Sequence[str], files: Mapping[str, str] | None = None) -> str:
+        """An image of busybox with that configuration, and with these programs."""
+        tar = with_programs(busybox_tar(), files or {})
+        return make_image(self.daemon.client(), f"gonogo-test/{name}", tar, changes)
 
     def set(self, **changes: Any) -> None:
         """A good host, but for these fields of the scenario."""

@@ -71,6 +71,15 @@ def busybox_tar() -> bytes:
     return data.getvalue()
 
 
+def with_programs(tar: bytes, programs: Mapping[str, str]) -> bytes:
+    """The same image with those programs, by their paths in it."""
+    data = io.BytesIO(tar)
+    with tarfile.open(fileobj=data, mode="a") as more:
+        for name, text in programs.items():
+            _add_file(more, name, text.encode(), 0o755)
+    return data.getvalue()
+
+
 @lru_cache
 def shell_less_tar(*names: str) -> bytes:
     """Nothing but those programs, `/bin/true` and `/bin/sleep`: busybox acts by the name that it is called by."""
