@@ -30,6 +30,12 @@ def expectations(rows: Sequence[Row], job: Job) -> list[Expectation]:
     return found
 
 
+def unanswerable(rows: Sequence[Row], job: Job) -> list[str]:
+    """The names of the deferred rows that the in-job preflight cannot ask: they need the image to be there first."""
+    answered = {one.question.key for one in expectations(rows, job)}
+    return [row.name for row in rows if row.state is State.DEFERRED and row.name not in answered]
+
+
 def wait_for_result(platform: Platform, native_id: str, nonce: str, patience: float) -> PreflightResult:
     """Follow the job's output until its preflight has ended, over short silences of the platform.
 

@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from gonogo.launcher import arrival
 from gonogo.launcher.clearance import accept
 from gonogo.launcher.exits import Exit, Stop
 from gonogo.launcher.opening import Opened, reopen
@@ -19,9 +20,10 @@ from gonogo.launcher.records import Record, Records
 from gonogo.launcher.recovery import note_placed, recover
 from gonogo.platforms.contract import Placed, Platform
 from gonogo.platforms.faults import Fault, NotFound
+from gonogo.reports.document import rows_of
 
-#: Runs the suite and returns its document.
-Prove = Callable[[], Mapping[str, Any]]
+#: Runs the suite and returns its document; `prove(True)` runs it anew where it has run before.
+Prove = Callable[..., Mapping[str, Any]]
 #: Is given a document that did not come from `Prove` as it is.
 Keep = Callable[[Mapping[str, Any]], None]
 
@@ -63,7 +65,7 @@ class Gate:
                 return known
             self.show_review(launch_id)
             self._settle_earlier()
-            document = self._cleared()
+            document = self._prepared(self._cleared())
             self._placing = Placing(
                 self.opened, self.records, launch_id, document, self.keep, self.environment, strict=self.strict
             )
@@ -132,6 +134,21 @@ class Gate:
             self.keep(accepted)
             return accepted
         document = self.prove()
+        if document["verdict"] != "GO":
+            raise Stop(Exit.NO_GO, f"{document['verdict']}: nothing was submitted")
+        return document
+
+    def _prepared(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Rows that wait for the image and that the job's first step cannot ask are asked before the submission."""
+        waiting = arrival.unanswerable(rows_of(document), self.opened.job)
+        if not waiting:
+            return document
+        self.say(f"{', '.join(waiting)} can be asked when the target has the image")
+        try:
+            brought = self.opened.platform.prepare(self.opened.job, self.say)
+        except Fault as fault:
+            raise Stop(Exit.REFUSED, f"{fault.message}; nothing was submitted", remedy=fault.remedy) from None
+        document = self.prove(True) if brought else document
         if document["verdict"] != "GO":
             raise Stop(Exit.NO_GO, f"{document['verdict']}: nothing was submitted")
         return document

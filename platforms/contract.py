@@ -7,7 +7,7 @@ Every call that reaches out is bounded and raises a `platforms.faults.Fault`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
@@ -102,6 +102,11 @@ class Platform(ABC):
     def render(self, submission: Submission) -> str:
         """What `submit` would send, as text for `--dry-run`; secret values never in it."""
 
+    def prepare(self, job: Job, progress: Callable[[str], None]) -> bool:
+        """Bring to the target what the job needs and rows wait for (its image), with a line for each step. Returns
+        whether anything was brought: then those rows can be asked. Raises Fault."""
+        return False
+
     @abstractmethod
     def submit(self, submission: Submission) -> Placed:
         """Start the job, detached. Raises LaunchRefused, or LaunchLost where it may have started."""
@@ -135,7 +140,7 @@ class Platform(ABC):
         (ID-04). Raises Fault."""
         return {}
 
-    def put_right(self, owed: Mapping[str, Any]) -> None:
+    def put_right(self, owed: Mapping[str, Any]) -> None:  # noqa: B027 - most platforms owe nothing
         """Do what is owed, also again where it was done in part. Raises Fault."""
 
     def tables(self) -> list[Table]:

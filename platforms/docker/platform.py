@@ -125,6 +125,13 @@ class DockerPlatform(Platform):
         login = login_for(reference, os.environ, self.settings.registry_user.value)
         pull_image(self.connection, reference, progress, login)
 
+    def prepare(self, job: Job, progress: Callable[[str], None]) -> bool:
+        """Pull the job's image where the target does not have it."""
+        if job.image is None or self.image(job.image) is not None:
+            return False
+        self.pull(job.image, progress)
+        return True
+
     def ask(self, questions: Sequence[Question], *, deadline: float) -> Answers:
         """All questions to the daemon's host, in one run of the probe script, as the user of this process."""
         nonce = secrets.token_hex(8)
