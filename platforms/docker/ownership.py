@@ -7,7 +7,6 @@ job, daemon or launcher ended.
 from __future__ import annotations
 
 import json
-import posixpath
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -21,15 +20,14 @@ from gonogo.platforms.docker.container import ProbeSpec
 from gonogo.platforms.docker.identity import JobUser
 from gonogo.platforms.docker.smoke import SmokeImages
 from gonogo.platforms.faults import Garbled, NotFound
+from gonogo.platforms.host_folders import is_hosts_own, plain
 
 #: Seconds for one folder; a million files take a local disk some ten of them.
 SECONDS = 300.0
 _INSIDE = "/.gonogo/owned"
+#: The remedy where no owner may be changed.
+OWN_FOLDER = "Choose a folder of the job's own: this one is the host's"
 _DONE = b"gonogo: ownership is as owed\n"
-#: Folders that many share; one below them may be a job's own.
-_SHARED = frozenset("/ /home /media /mnt /opt /root /srv /tmp /var /var/lib /var/tmp".split())
-#: Folders of the system's, below which none is a job's own.
-_SYSTEM = ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr", "/var/run")
 
 
 @dataclass(frozen=True)
@@ -63,19 +61,15 @@ def debt_of(job: Job, user: JobUser, account: JobUser | None) -> Debt | None:
 def isolation_faults(job: Job) -> list[str]:
     """Why the folders that a job as root may write are not the job's own: each fault one line."""
     faults = []
-    writable = [_normal(path) for path in writable_mounts(job)]
-    others = [_normal(path) for path in input_paths(job) + mounted_paths(job) if _normal(path) not in writable]
+    writable = [plain(path) for path in writable_mounts(job)]
+    others = [plain(path) for path in input_paths(job) + mounted_paths(job) if plain(path) not in writable]
     for path in writable:
-        if path in _SHARED or any(path == one or path.startswith(f"{one}/") for one in _SYSTEM):
+        if is_hosts_own(path):
             faults.append(f"{path} is a folder of the host's own, not of this job alone")
         for other in [*others, *writable]:
             if other != path and _within(other, path):
                 faults.append(f"{other} lies in {path}, which root may write")
     return faults
-
-
-def _normal(path: str) -> str:
-    return posixpath.normpath("/" + path.lstrip("/"))
 
 
 def _within(path: str, folder: str) -> bool:
@@ -121,7 +115,9 @@ def _program(owner: str) -> bytes:
 
 
 def give_command(folder: str, owner: str) -> str:
-    """The same as a command for a person on the docker host."""
+    """The same as a command for a person on the docker host; no command where it would break the host."""
+    if is_hosts_own(folder):
+        return OWN_FOLDER
     return f"sudo find {shlex.quote(folder)} -xdev -mindepth 1 -user 0 -exec chown -h {owner} {{}} +"
 
 
