@@ -70,8 +70,8 @@ def test_command_for_a_person_is_quoted() -> None:
             Refused,
             "the jump host forbids the way to ssh://ml@gpu-host",
         ),
-        ("Bad owner or permissions on /home/ml/.ssh/config", Denied, "/home/ml/.ssh/config: others may write it"),
-        ("/home/ml/.ssh/config: line 3: Bad configuration option: hots", Garbled, "cannot read its configuration"),
+        ("Bad owner or permissions on /u/ml/.ssh/config", Denied, "/u/ml/.ssh/config: others may write it"),
+        ("/u/ml/.ssh/config: line 3: Bad configuration option: hots", Garbled, "cannot read its configuration"),
         (
             "Received disconnect from 10.0.0.9 port 22:2: Too many authentication failures",
             Denied,
