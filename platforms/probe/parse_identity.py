@@ -42,19 +42,26 @@ def _from_python(question: HomeQuestion, reply: Reply) -> tuple[str, str]:
 
 
 def owned_answers(questions: Sequence[Question], reply: Reply) -> dict[int, OwnedAnswer | Fault]:
-    """What belongs to root in each directory, from the one list; a name with a line break is shown up to it."""
+    """What belongs to root in each directory, from the one list. A child whose name has a line break is shown up to
+    it."""
     asked = [(index, one) for index, one in enumerate(questions) if isinstance(one, OwnedQuestion)]
     if not asked:
         return {}
     paths = reply.all("path")
     answers: dict[int, OwnedAnswer | Fault] = {}
     for index, question in asked:
-        inside = plain_path(question.directory).rstrip("/") + "/"
-        found = tuple(path for path in paths if path.startswith(inside))
+        found = _listed(question.directory, paths)
         cut = len(paths) >= OWNED_MOST
         trouble = _no_list(question, reply) or (_cut(question) if cut and not found else None)
         answers[index] = trouble or OwnedAnswer(question.directory, found, cut)
     return answers
+
+
+def _listed(directory: str, lines: Sequence[str]) -> tuple[str, ...]:
+    """Entries begin with the directory at the beginning of a line; its own name may have line breaks in it."""
+    start = "\n" + plain_path(directory).rstrip("/") + "/"
+    parts = ("\n" + "\n".join(lines)).split(start)[1:]
+    return tuple(dict.fromkeys(start[1:] + part.partition("\n")[0] for part in parts))
 
 
 def _no_list(question: OwnedQuestion, reply: Reply) -> Fault | None:
