@@ -13,7 +13,7 @@ from far_hosts import FarHost, Opener
 from services.dockerd import Dockerd
 from suite_runs import Finished, job_text, run
 
-from gonogo.platforms.faults import Denied, Fault, NotFound, Refused, TimedOut, Unreachable
+from gonogo.platforms.faults import Denied, Fault, NotFound, Refused, Unreachable
 
 PATHS = ["/etc/hosts", "/etc/group", "/etc/passwd"]
 JOB = job_text(
@@ -169,9 +169,3 @@ def test_remedy_for_a_missing_right_is_the_right_one(far_host: FarHost, open_far
         assert open_far(url).daemon_info().id
     finally:
         subprocess.run(["gpasswd", "-d", far_host.plain.name, "docker"], check=True, capture_output=True)
-
-
-def test_silence_is_not_mistaken_for_a_refusal(own_far_daemon: FarHost, far_host: FarHost, open_far: Opener) -> None:
-    with own_far_daemon.daemon.frozen():
-        fault = daemon_fault(open_far, own_far_daemon.url)
-    assert isinstance(fault, TimedOut)
