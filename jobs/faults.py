@@ -1,4 +1,4 @@
-"""What is wrong with a job file, in a form that a person can act on. Source: requirements.md, rows JOB-01 to JOB-10."""
+"""What is wrong with a job file, in a form that a person can act on. Rows JOB-01 to JOB-10."""
 
 from __future__ import annotations
 

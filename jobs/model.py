@@ -1,4 +1,4 @@
-"""The job file's model: WHAT shall run. Source: interface.md, 'The job file'.
+"""The job file's model: WHAT shall run. As users write it: `job.schema.json`.
 
 Sizes are bytes and times are seconds once read. A `Job` can be made from a file (`loading.load_job`) or by a program
 (`Job(name="x", gpus=1)`); both go through the same validators. Values do not change once read.

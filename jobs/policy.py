@@ -1,4 +1,4 @@
-"""The site policy `gonogo.toml` and the file of `--waivers`. Source: interface.md, 'pytest options'.
+"""The site policy `gonogo.toml` and the file of `--waivers`. See README.md.
 
 ```toml
 [minimums]

@@ -1,4 +1,4 @@
-"""Sizes in bytes and times in seconds from the words that people write. Source: interface.md, 'The job file'."""
+"""Sizes in bytes and times in seconds from the words that people write. As users write it: `job.schema.json`."""
 
 from __future__ import annotations
 

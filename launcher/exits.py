@@ -1,4 +1,4 @@
-"""Exit codes, and the one exception that carries one. Source: interface.md, 'Exit codes'."""
+"""Exit codes, and the one exception that carries one. See docs/exit-codes.md."""
 
 from __future__ import annotations
 

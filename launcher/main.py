@@ -28,7 +28,7 @@ for module in (check, mending, launching, after, diagnosing, inspecting, catalog
 
 
 def main() -> None:
-    """Run the command and leave with its exit code. Source: interface.md, 'Exit codes'."""
+    """Run the command and leave with its exit code. See docs/exit-codes.md."""
     signal.signal(signal.SIGTERM, _interrupt)
     outlive_readers()
     code = _run()

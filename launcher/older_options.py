@@ -2,8 +2,7 @@
 
 `gonogo check` takes them, so that a script which called it can switch by changing the program's name. What the older
 script merely assumed (how many GPUs, of which size) is asked of the target instead. What has no check in this version
-is refused: an option that is silently not looked at would be a GO without looking. Source: interface.md, 'Who used the
-older launch-preflight script'.
+is refused: an option that is silently not looked at would be a GO without looking. See docs/exit-codes.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The JSON document of a run, `gonogo.readiness/1`: built from the verdict, read back with clear errors.
 
-Source: interface.md, 'The report'. The published JSON Schema is `readiness.schema.json` beside this file.
+See docs/json-schemas.md. The published JSON Schema is `readiness.schema.json` beside this file.
 Times are passed in, so that the same run always gives the same document.
 """
 

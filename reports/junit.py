@@ -1,6 +1,6 @@
 """pytest's JUnit XML, completed: a failure's `type` becomes the row's state.
 
-Source: interface.md, 'Verdict and states'.
+See docs/exit-codes.md, 'States'.
 """
 
 from __future__ import annotations

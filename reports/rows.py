@@ -1,6 +1,6 @@
 """The words of a report: a row, its state, its evidence, a probe's place in time.
 
-Source: interface.md, 'Verdict and states'.
+See docs/exit-codes.md, 'States'.
 
 Everything here is plain data that survives JSON and the trip from an xdist worker to its controller.
 """

@@ -1,4 +1,4 @@
-"""Rows -> verdict, once and from the expected set, fail closed. Source: interface.md, 'Verdict and states'.
+"""Rows -> verdict, once and from the expected set, fail closed. See docs/exit-codes.md, 'States'.
 
 Nothing here reads a clock, a file or the network: dates are passed in, so that a clearance can be judged again later.
 """

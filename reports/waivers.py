@@ -1,4 +1,4 @@
-"""Attestations and waivers applied to rows. Source: interface.md, 'Verdict and states'.
+"""Attestations and waivers applied to rows. See docs/exit-codes.md, 'States'.
 
 An attestation covers an `unverified` row only: a proven failure beats it. A waiver covers a `failed` or `unverified`
 row through its `until` day. Neither covers an error of the harness, a blocked row or one that never ran.
