@@ -10,9 +10,10 @@ from gonogo.jobs.model import Job
 from gonogo.jobs.sizes import format_size
 from gonogo.platforms import gpu_choice, gpus
 from gonogo.platforms.architectures import covered, driver_for
-from gonogo.platforms.faults import Garbled
+from gonogo.platforms.faults import Fault, Garbled, ToolMissing
 from gonogo.platforms.gpu_health import health_problems, mig_problem, xid_problems
 from gonogo.platforms.probe.answers import Gpu, NodeAnswer, TorchAnswer
+from gonogo.platforms.topology import LEAST_BANDWIDTH, slow_pairs
 from gonogo.platforms.versions import meets, numbers
 
 if TYPE_CHECKING:
@@ -210,6 +211,33 @@ def test_gpus_are_asked_for_as_the_host_needs(
     assert daemon.tegra or not node.tegra, (
         f"{node.hostname} is a Tegra host, but its kernel {daemon.kernel} does not say so: it would get device requests"
     )
+
+
+@requirement("GPU-10")
+def test_gpus_are_connected_well(
+    job_gpus: gpus.JobGpus | None, all_reduce: TorchAnswer | Fault, evidence: Notes
+) -> None:
+    """No two GPUs reach each other across processors only, and a sum over all of them is right and fast enough."""
+    if job_gpus is None:
+        return
+    _demand_some(job_gpus)
+    matrix = job_gpus.answer.topology
+    pairs = slow_pairs(matrix, [gpu.index for gpu in job_gpus.chosen])
+    speed = all_reduce.bandwidth if isinstance(all_reduce, TorchAnswer) else None
+    evidence(
+        found=f"{len(pairs)} slow pairs, all-reduce {f'{speed} GB/s' if speed is not None else 'unknown'}",
+        expected=f"no pair across processors, all-reduce at least {LEAST_BANDWIDTH:g} GB/s",
+        topology=matrix or None,
+    )
+    assert not pairs, f"{pairs[0]} (of {len(pairs)} such pairs) reach each other across processors only"
+    if isinstance(all_reduce, Fault):
+        raise all_reduce
+    if all_reduce.trouble:
+        raise ToolMissing(f"no sum over the GPUs was tried: {all_reduce.trouble}")
+    assert not all_reduce.reduce_trouble, f"a sum over the GPUs failed: {all_reduce.reduce_trouble}"
+    if speed is None or not matrix:
+        raise Garbled("nvidia-smi topo -m gave no matrix" if not matrix else "the sum over the GPUs was not timed")
+    assert speed >= LEAST_BANDWIDTH, f"a sum over the GPUs ran at {speed} GB/s"
 
 
 @requirement("GPU-11")

@@ -55,12 +55,12 @@ class GpuProbe:
             raise fault
         return GpuContainer(answer.gpus, image, self.request.words, answer.driver, answer.cuda, _of_container(answer))
 
-    def torch(self, python: str, deadline: float) -> TorchAnswer:
+    def torch(self, python: str, deadline: float, *, all_reduce: bool = False) -> TorchAnswer:
         """What torch.cuda says in the job's own image. Raises a Fault, NoShell where the image has no sh."""
         image = self.job.image if self.job is not None else None
         if image is None:
             raise ToolMissing("there is no image to ask")
-        question = TorchQuestion(python=python, seconds=max(2, int(deadline) - _OVERHEAD))
+        question = TorchQuestion(python=python, seconds=max(2, int(deadline) - _OVERHEAD), all_reduce=all_reduce)
         spec, nonce = self._spec(question)
         spec = dataclasses.replace(spec, image=image)
         done = run_probe(self.connection, spec, run_id=self.run_id, deadline=deadline, what="torch.cuda")

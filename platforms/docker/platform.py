@@ -191,10 +191,16 @@ class DockerPlatform(Platform):
         return self._gpu_probe(run_id, user).devices(self._smoke, deadline, topology=topology)
 
     def torch_in_image(
-        self, python: str, *, deadline: float, run_id: str | None = None, user: JobUser | None = None
+        self,
+        python: str,
+        *,
+        deadline: float,
+        run_id: str | None = None,
+        user: JobUser | None = None,
+        all_reduce: bool = False,
     ) -> TorchAnswer:
         """What torch says in the job's own image, with the job's GPUs. Raises a Fault."""
-        return self._gpu_probe(run_id, user).torch(python, deadline)
+        return self._gpu_probe(run_id, user).torch(python, deadline, all_reduce=all_reduce)
 
     def _gpu_probe(self, run_id: str | None, user: JobUser | None) -> GpuProbe:
         return GpuProbe(self.connection, self.job, self.gpu_way(), user, run_id or self.run_id)

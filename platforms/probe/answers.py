@@ -221,6 +221,8 @@ class TorchAnswer:
     `architectures` as torch names them (`sm_90`, `compute_90`), `capabilities` such as `9.0`, one for each device.
     `trouble` is '' or one line: torch is missing, or CUDA is not available and why. `ran` holds the numbers of the
     devices on which a kernel ran to its end, `kernel_trouble` what torch said of the first on which none did.
+    `bandwidth` is that of a sum over all devices in GB/s, None where it was not asked for or did not come out right,
+    for the reason in `reduce_trouble`.
     """
 
     trouble: str
@@ -233,6 +235,8 @@ class TorchAnswer:
     interpreter: str = ""
     ran: tuple[int, ...] = ()
     kernel_trouble: str = ""
+    bandwidth: float | None = None
+    reduce_trouble: str = ""
 
 
 @dataclass(frozen=True)

@@ -170,6 +170,8 @@ def _torch(question: TorchQuestion, reply: Reply) -> TorchAnswer:
         interpreter=told.get("interpreter", ""),
         ran=tuple(int(one) for one in told.get("ran", "").split()),
         kernel_trouble=told.get("kernel-trouble", ""),
+        bandwidth=float(told["bandwidth"]) if "bandwidth" in told else None,
+        reduce_trouble=told.get("reduce-trouble", ""),
     )
 
 

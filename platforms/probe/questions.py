@@ -87,11 +87,15 @@ class ModulesQuestion:
 
 @dataclass(frozen=True)
 class TorchQuestion:
-    """What `torch.cuda` says in that interpreter, in a process of its own with its own bound."""
+    """What `torch.cuda` says in that interpreter, in a process of its own with its own bound.
+
+    With `all_reduce` also a timed sum over all devices.
+    """
 
     key: str = "torch"
     python: str = "python3"
     seconds: int = 60
+    all_reduce: bool = False
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,8 @@ def _modules(index: int, question: ModulesQuestion) -> bytes:
 
 
 def _torch(index: int, question: TorchQuestion) -> bytes:
-    return _python(index, question.seconds, question.python, target_program("target_torch"))
+    more = ["all-reduce"] if question.all_reduce else []
+    return _python(index, question.seconds, question.python, target_program("target_torch"), *more)
 
 
 def _python(index: int, seconds: int, interpreter: str, text: bytes, *arguments: str) -> bytes:

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+import time
 from typing import Any
 
 
@@ -33,6 +34,8 @@ def main() -> None:
         line("trouble", f"{type(error).__name__}: {error}")
         return
     run_kernels(torch, count)
+    if "all-reduce" in sys.argv:
+        all_reduce(torch, count)
 
 
 def run_kernels(torch: Any, count: int) -> None:
@@ -46,6 +49,28 @@ def run_kernels(torch: Any, count: int) -> None:
             line("kernel-trouble", f"device {index}: {type(error).__name__}: {error}")
             break
     line("ran", " ".join(map(str, ran)))
+
+
+def all_reduce(torch: Any, count: int) -> None:
+    """A sum over all devices by NCCL, in this one process; the bandwidth is the bus bandwidth of nccl-tests."""
+    floats, rounds = 16 * 1024 * 1024, 5
+    try:
+        nccl = importlib.import_module("torch.cuda.nccl")
+        tensors = [torch.ones(floats, device=f"cuda:{index}") for index in range(count)]
+        nccl.all_reduce(tensors)
+        wrong = [index for index, one in enumerate(tensors) if int(one[0].item()) != count]
+        if wrong:
+            line("reduce-trouble", f"device {wrong[0]} has a wrong sum")
+            return
+        began = time.perf_counter()
+        for _ in range(rounds):
+            nccl.all_reduce(tensors)
+        for index in range(count):
+            torch.cuda.synchronize(index)
+        seconds = (time.perf_counter() - began) / rounds
+        line("bandwidth", f"{2 * (count - 1) / count * floats * 4 / seconds / 1e9:.2f}")
+    except BaseException as error:
+        line("reduce-trouble", f"{type(error).__name__}: {error}")
 
 
 if __name__ == "__main__":
