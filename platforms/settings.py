@@ -3,6 +3,7 @@ default."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -45,7 +46,12 @@ class Settings:
 
     def shown(self) -> Mapping[str, dict[str, object]]:
         """For report headers: `{name: {"value": …, "from": …}}`."""
-        return {name: {"value": s.value, "from": s.origin} for name, s in vars(self).items()}
+        return {name: {"value": _without_password(s.value), "from": s.origin} for name, s in vars(self).items()}
+
+
+def _without_password(value: object) -> object:
+    """A URL as it may be shown: whoever writes a password into an address must not find it in a report."""
+    return re.sub(r"(?<=://)([^/@:\s]*):[^/@\s]*@", r"\1@", value) if isinstance(value, str) else value
 
 
 def resolve(

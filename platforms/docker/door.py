@@ -21,6 +21,8 @@ from gonogo.platforms.ssh.shell import SshShell
 _PING_SECONDS = 1.0
 #: ssh's word about a connection that could not be forwarded comes with or just before its end, seconds.
 _WORD_SECONDS = 0.5
+#: A host that gives no sign of life for so long, seconds, is taken to be gone.
+_SIGN_SECONDS = 3.0
 
 
 class Door(Protocol):
@@ -104,9 +106,23 @@ class SshDoor:
         lost = self.link.broken(patience=0.0 if isinstance(fault, TimedOut) else _WORD_SECONDS)
         if lost is not None:
             return lost
+        if isinstance(fault, TimedOut) and not self._host_answers():
+            return ConnectionLost(
+                f"{self.address.host} itself does not answer any more over the ssh connection",
+                detail=fault.message,
+                remedy=f"See whether the host is up and the network stays: `{self.address.command('uptime')}`",
+            )
         if fault.remedy.startswith("sudo "):
             fault.remedy = self.address.command(fault.remedy, tty=True)
         return fault
+
+    def _host_answers(self) -> bool:
+        """Whether the host does: a daemon that is silent is told from a way that is."""
+        try:
+            self.shell.run(b":\n", deadline=_SIGN_SECONDS, what="a sign of life")
+        except Fault:
+            return False
+        return True
 
     def close(self) -> None:
         self._end_relay()

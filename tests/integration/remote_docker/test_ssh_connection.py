@@ -14,7 +14,7 @@ from services.dockerd import wait_until
 from services.sshd import Sshd
 
 from gonogo.platforms.docker.door import SshDoor
-from gonogo.platforms.faults import ConnectionLost, Fault
+from gonogo.platforms.faults import ConnectionLost, Fault, TimedOut
 from gonogo.platforms.ssh import folders
 from gonogo.platforms.ssh.address import parse_address
 from gonogo.platforms.ssh.master import Master
@@ -141,6 +141,25 @@ def test_a_broken_connection_is_named_and_made_anew(far_host: FarHost) -> None:
         assert own.connections == 2
     finally:
         door.close()
+
+
+def test_a_host_that_falls_silent_is_told_from_its_daemon(far_host: FarHost) -> None:
+    own = far_host.lab.server("sshd-mute", SetEnv=f"DOCKER_HOST={far_host.daemon.url}")
+    door = SshDoor(parse_address(far_host.alias("mute-host", server=own)))
+    silence = TimedOut("the Docker daemon gave no answer")
+    try:
+        door.url()
+        assert door.explain(silence) is silence, "the host answers: it is the daemon"
+        stopped = own.sessions()
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        lost = door.explain(silence)
+        for pid in stopped:
+            os.kill(pid, signal.SIGCONT)
+    finally:
+        door.close()
+    assert isinstance(lost, ConnectionLost)
+    assert "mute-host itself does not answer any more" in lost.message
 
 
 def test_a_program_whose_connection_breaks_is_told_so(far_host: FarHost) -> None:

@@ -59,3 +59,10 @@ def test_key_goes_to_its_own_registry_alone() -> None:
     assert login_for("nvcr.io.evil.example/x:1", environment, "$oauthtoken") is None
     assert login_for("busybox:1", environment, "$oauthtoken") is None
     assert login_for("nvcr.io/nvidia/tao:1", {}, "$oauthtoken") is None
+
+
+@pytest.mark.parametrize("address", ["ssh://ml:hunter2@gpu-host", "tcp://:hunter2@gpu-host:2376"])
+def test_password_in_an_address_is_not_shown(address: str) -> None:
+    shown = settings({"DOCKER_HOST": address}).shown()
+    assert "hunter2" not in str(shown)
+    assert "gpu-host" in str(shown["docker_host"]["value"])
