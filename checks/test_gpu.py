@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gonogo.fixtures.catalogue.model import INTERACTIVE
 from gonogo.fixtures.outcomes import Notes
 from gonogo.fixtures.requirement import block, requirement, warn
 from gonogo.jobs.model import Job
@@ -154,7 +155,7 @@ def test_gpus_have_enough_memory(job: Job, job_gpus: gpus.JobGpus, evidence: Not
 
 
 @requirement("GPU-07")
-def test_gpus_are_free(job: Job | None, job_gpus: gpus.JobGpus | None, evidence: Notes) -> None:
+def test_gpus_are_free(job: Job | None, job_gpus: gpus.JobGpus | None, platform_name: str, evidence: Notes) -> None:
     """Nobody else computes on the GPUs that the job will take."""
     if job_gpus is None:
         return
@@ -170,12 +171,19 @@ def test_gpus_are_free(job: Job | None, job_gpus: gpus.JobGpus | None, evidence:
     )
     free = [str(gpu.index) for gpu in gpu_choice.choose_free(answer, len(chosen))]
     if held and len(free) == len(chosen):
-        evidence.remedy(f"Set `docker: {{gpu_ids: [{', '.join(free)}]}}` (or CUDA_VISIBLE_DEVICES): these are free")
+        evidence.remedy(_take(free, platform_name))
     told = "; ".join(f"GPU {index} is used by {words}" for index, words in held.items())
     if not exclusive and (held or answer.processes is None):
         warn(told or f"whether the GPUs are free is not known: {answer.processes_error}")
     assert not held, told
     gpu_choice.demand_processes_known(answer)
+
+
+def _take(free: list[str], platform_name: str) -> str:
+    """How a job takes those devices instead."""
+    if platform_name == INTERACTIVE:
+        return f"export CUDA_VISIBLE_DEVICES={','.join(free)}"
+    return f"Set `docker: {{gpu_ids: [{', '.join(free)}]}}`: these are free"
 
 
 @requirement("GPU-08")
@@ -251,6 +259,7 @@ def test_torch_sees_the_gpus(job: Job, node_torch: TorchAnswer, evidence: Notes)
     assert node_torch.device_count >= wanted, f"torch sees {node_torch.device_count} GPUs, the job asks for {wanted}"
     bare = [one for one in node_torch.capabilities if not covered(one, node_torch.architectures)]
     assert not bare, f"torch has no kernels for compute capability {', '.join(dict.fromkeys(bare))}"
+    assert not node_torch.kernel_trouble, f"a kernel of torch failed: {node_torch.kernel_trouble}"
 
 
 def _torch_words(torch: TorchAnswer) -> str:

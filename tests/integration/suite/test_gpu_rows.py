@@ -68,7 +68,7 @@ def test_old_driver_and_one_small_busy_broken_device(tmp_path: Path) -> None:
     done.broken("GPU-02", "CUDA 11.4 does not meet >=13.0", remedy="CUDA level meets >=13.0")
     done.broken("GPU-05", "1 GPUs are visible, the job asks for 2", remedy="Ask for at most 1 GPUs")
     done.broken("GPU-06", "GPU 0 (Tesla T4) has 15 GiB", remedy="Choose larger GPUs")
-    done.broken("GPU-07", "the GPUs are used by python3 (pid 4242)", remedy="Wait for them or stop them")
+    done.broken("GPU-07", "GPU 0 is used by python3 (pid 4242)", remedy="Wait for them or stop them")
     done.broken("GPU-08", "GPU 0: 3 uncorrected ECC errors", remedy="Reset the GPU", state="warned")
     done.broken("GPU-11", "torch has no kernels for compute capability 7.5", remedy="CUDA build of torch")
     done.broken("NODE-02", "2 processes, 1 visible GPUs", remedy="Set `processes` to at most 1")
@@ -126,14 +126,14 @@ def test_shared_devices_are_no_obstacle_unless_the_job_says_so(tmp_path: Path) -
     attested = [{"row": "GPU-06", "reason": "data sheet", "owner": "site"}]
     scenario = {**GOOD, "gpus": [{"count": 1}, device], "processes": [process]}
     done = preflight(tmp_path, scenario, requires={**REQUIRES, "exclusive_gpus": False}, attested=attested)
-    done.broken("GPU-07", "the GPUs are shared with neighbour (pid 77)", remedy="Wait", state="warned")
+    done.broken("GPU-07", "GPU 1 is used by neighbour (pid 77)", remedy="Wait", state="warned")
     row = done.row("GPU-06")
     assert row["state"] == "attested"
     assert "GPU 1 (Grace) does not tell its memory" in row["message"]
     assert done.verdict == "GO"
     done = preflight(tmp_path, scenario)
     done.broken("GPU-06", "does not tell its memory", remedy="Attest the row", state="unverified")
-    done.broken("GPU-07", "the GPUs are used by neighbour (pid 77)", remedy="CUDA_VISIBLE_DEVICES")
+    done.broken("GPU-07", "GPU 1 is used by neighbour (pid 77)", remedy="CUDA_VISIBLE_DEVICES")
     # The first device alone is free, and tells its memory.
     done = preflight(tmp_path, scenario, gpus=1, variables={"CUDA_VISIBLE_DEVICES": "0"})
     done.fine("GPU-05", "GPU-06", "GPU-07")
@@ -153,8 +153,9 @@ def test_variable_that_hides_devices(tmp_path: Path, visible: str, message: str)
         ({**GOOD_TORCH, "cuda": None, "architectures": [], "capabilities": []}, "not compiled with CUDA"),
         ({**GOOD_TORCH, "fault": "CUDA driver version is insufficient"}, "CUDA driver version is insufficient"),
         ({**GOOD_TORCH, "capabilities": [[9, 0]]}, "torch sees 1 GPUs, the job asks for 2"),
+        ({**GOOD_TORCH, "kernel_fault": "no kernel image is available"}, "device 0: RuntimeError: no kernel image"),
     ],
-    ids=["CPU build", "driver too old", "too few"],
+    ids=["CPU build", "driver too old", "too few", "no kernel"],
 )
 def test_torch_that_cannot_use_the_devices(tmp_path: Path, torch: dict[str, Any], message: str) -> None:
     done = preflight(tmp_path, GOOD, torch=torch)
