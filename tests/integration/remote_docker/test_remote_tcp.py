@@ -16,7 +16,7 @@ from far_hosts import FarHost, Opener
 from services.certificates import make_authority, make_pair, missing_for_certificates
 from services.dockerd import Dockerd, missing_for_dockerd
 from services.endpoints import forwarded_to
-from suite_runs import Finished, job_text, run
+from suite_runs import USAGE_ERROR, Finished, job_text, run
 
 from gonogo.platforms.docker.remote import RemoteDockerPlatform
 from gonogo.platforms.faults import Denied, Fault, Refused
@@ -188,6 +188,13 @@ def test_docker_context_with_ssh(
     platform: RemoteDockerPlatform = open_far(None)
     assert platform.daemon_info().id
     assert platform.endpoint.origin == "docker context (far)"
+
+
+def test_docker_context_that_is_not_there(tmp_path: Path) -> None:
+    done = check(tmp_path, "", variables={"DOCKER_CONTEXT": "nope", "DOCKER_CONFIG": str(tmp_path)})
+    assert done.status == USAGE_ERROR, done.output
+    assert "the docker context nope is in use and cannot be read" in done.output
+    assert "Traceback" not in done.output
 
 
 @pytest.mark.parametrize(
