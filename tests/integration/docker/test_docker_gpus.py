@@ -1,74 +1,54 @@
-"""GPU requests through a real dockerd and runc; the toolkit's hook is the double of tests/doubles/nvidia_container."""
+"""GPU requests through a real dockerd and runc; the host is simulated (services/gpu_host.py)."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import lanes
 import pytest
 from services.docker_platforms import docker_platform
-from services.dockerd import Dockerd, missing_for_dockerd
+from services.dockerd import Dockerd
+from services.gpu_host import GpuHost
 
 from gonogo.jobs.model import Job
 from gonogo.platforms.docker.gpu import GpuContainer
 from gonogo.platforms.faults import Fault, NotFound, Refused, ToolMissing, Unreachable
 
-DOUBLE = Path(__file__).parents[2] / "doubles" / "nvidia_container"
-SCENARIO: dict[str, Any] = {
-    "driver_version": "580.65.06",
-    "cuda_version": "13.0",
-    "gpus": [{}, {}, {"memory.total": 40960}],
-}
+GPUS: list[dict[str, Any]] = [{}, {}, {"memory.total": 40960}]
 
 
-@pytest.fixture(scope="module")
-def gpu_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dockerd]:
-    """A daemon that takes GPU requests and has a runtime named nvidia."""
-    lanes.require("docker", missing_for_dockerd())
-    scenario = tmp_path_factory.mktemp("gpus") / "scenario.json"
-    daemon = Dockerd(
-        environment={"PATH": f"{DOUBLE}:{os.environ['PATH']}", "FAKE_GPU_SCENARIO": str(scenario)},
-        config={"runtimes": {"nvidia": {"path": shutil.which("runc")}}},
-    )
-    daemon.scenario = scenario  # type: ignore[attr-defined]
-    try:
-        daemon.start()
-        daemon.load_images()
-        yield daemon
-    finally:
-        daemon.close()
-
-
-def look(daemon: Dockerd, job: Job | None = None, **changes: Any) -> GpuContainer:
+def look(host: GpuHost, job: Job | None = None, **changes: Any) -> GpuContainer:
     """What a container with the job's request sees on a host of that scenario."""
-    daemon.scenario.write_text(json.dumps({**SCENARIO, **changes}))  # type: ignore[attr-defined]
-    platform = docker_platform(daemon.url, job, smoke_image=daemon.busybox)
+    host.set(**{"gpus": GPUS, **changes})
+    platform = docker_platform(host.url, job, smoke_image=host.daemon.busybox)
     try:
         return platform.gpu_container(deadline=30)
     finally:
         platform.close()
-        assert daemon.client().containers.list(all=True) == []
+        assert host.daemon.client().containers.list(all=True) == []
 
 
 def job_with(**fields: Any) -> Job:
     return Job(name="gpus", command="true", run_as="65534:65534", **fields)
 
 
-def test_all_devices_are_listed(gpu_daemon: Dockerd) -> None:
-    seen = look(gpu_daemon)
+def test_all_devices_are_listed(gpu_host: GpuHost) -> None:
+    seen = look(gpu_host)
     assert [gpu.index for gpu in seen.gpus] == [0, 1, 2]
     assert [gpu.memory_total for gpu in seen.gpus] == [81559 * 2**20, 81559 * 2**20, 40960 * 2**20]
-    assert (seen.driver, seen.cuda, seen.request, seen.image) == ("580.65.06", "13.0", "--gpus all", gpu_daemon.busybox)
+    assert (seen.driver, seen.cuda, seen.request, seen.image) == (
+        "580.65.06",
+        "13.0",
+        "--gpus all",
+        gpu_host.daemon.busybox,
+    )
 
 
-def test_count_and_ids_reach_the_daemon(gpu_daemon: Dockerd) -> None:
-    assert len(look(gpu_daemon, job_with(gpus=2)).gpus) == 2
-    named = look(gpu_daemon, job_with(gpus=1, docker={"gpu_ids": [2]}))
+def test_count_and_ids_reach_the_daemon(gpu_host: GpuHost) -> None:
+    assert len(look(gpu_host, job_with(gpus=2)).gpus) == 2
+    named = look(gpu_host, job_with(gpus=1, docker={"gpu_ids": [2]}))
     assert [gpu.memory_total for gpu in named.gpus] == [40960 * 2**20]
     assert named.request == "--gpus '\"device=2\"'"
 
@@ -100,10 +80,10 @@ def test_count_and_ids_reach_the_daemon(gpu_daemon: Dockerd) -> None:
     ],
 )
 def test_troubles_are_told_apart(
-    gpu_daemon: Dockerd, job: Job | None, changes: dict[str, Any], kind: type[Fault], words: str
+    gpu_host: GpuHost, job: Job | None, changes: dict[str, Any], kind: type[Fault], words: str
 ) -> None:
     with pytest.raises(Fault) as raised:
-        look(gpu_daemon, job, **changes)
+        look(gpu_host, job, **changes)
     assert type(raised.value) is kind
     assert words in raised.value.message
     assert raised.value.remedy
@@ -129,21 +109,21 @@ def test_daemon_without_the_toolkit(docker_daemon: Dockerd) -> None:
     ],
 )
 def test_toolkit_of_the_host(
-    gpu_daemon: Dockerd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, text: str, version: str
+    gpu_host: GpuHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, text: str, version: str
 ) -> None:
     (tmp_path / program).write_text(f"#!/bin/sh\necho '{text}'\n")
     (tmp_path / program).chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    platform = docker_platform(gpu_daemon.url)
+    platform = docker_platform(gpu_host.url)
     facts = platform.toolkit()
     assert (facts.registered, facts.version, facts.version_fault) == ("runtime nvidia", version, None)
     platform.close()
 
 
-def test_toolkit_whose_version_nobody_tells(gpu_daemon: Dockerd) -> None:
+def test_toolkit_whose_version_nobody_tells(gpu_host: GpuHost) -> None:
     if shutil.which("nvidia-ctk"):
         pytest.skip("this host has the NVIDIA Container Toolkit")
-    platform = docker_platform(gpu_daemon.url)
+    platform = docker_platform(gpu_host.url)
     facts = platform.toolkit()
     assert facts.version == ""
     assert isinstance(facts.version_fault, ToolMissing)
