@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,17 +13,32 @@ from suite_runs import require_other_user
 
 
 @pytest.fixture
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of root's that any user can reach."""
-    path = tmp_path_factory.mktemp("data")
-    for parent in (path, path.parent, path.parent.parent):
-        parent.chmod(0o755)
-    return path
+def folder() -> Iterator[Path]:
+    """A folder of root's that any user can reach: any pytest that starts closes pytest's own folders to others."""
+    with tempfile.TemporaryDirectory(prefix="gonogo-identity-") as made:
+        path = Path(made)
+        path.chmod(0o755)
+        yield path
 
 
 @pytest.fixture
-def launcher(tmp_path: Path, docker_daemon: Dockerd) -> Launcher:
-    """`gonogo` as the submitter, whom the daemon lets in."""
+def open_launcher(folder: Path) -> Iterator[Callable[[Dockerd], Launcher]]:
+    """Makes a `gonogo` of the submitter's on a daemon, which then lets everybody in."""
     require_other_user()
-    docker_daemon.socket.chmod(0o666)
-    return Launcher(tmp_path, docker_daemon, SUBMITTER)
+    made: list[Launcher] = []
+
+    def make(daemon: Dockerd) -> Launcher:
+        daemon.socket.chmod(0o666)
+        made.append(Launcher(folder / "submitter", daemon, SUBMITTER))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.stop_all()
+        one.daemon.socket.chmod(0o660)
+
+
+@pytest.fixture
+def launcher(open_launcher: Callable[[Dockerd], Launcher], docker_daemon: Dockerd) -> Launcher:
+    """`gonogo` as the submitter, whom the session's daemon lets in."""
+    return open_launcher(docker_daemon)

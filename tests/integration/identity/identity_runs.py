@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +62,10 @@ class Launcher:
     folder: Path
     daemon: Dockerd
     user: int
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        (self.folder / "state").mkdir(mode=0o700)
+        (self.folder / "state").mkdir(mode=0o700, parents=True)
         for path in (self.folder, self.folder / "state"):
             os.chown(path, self.user, self.user)
 
@@ -80,7 +81,7 @@ class Launcher:
         change = ["setpriv", f"--reuid={self.user}", f"--regid={self.user}", f"--groups={GROUPS[0]},{GROUPS[1]}"]
         # It may read everything: the interpreter or this checkout may lie in a folder that is closed to others.
         change += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search", "--"]
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*change, sys.executable, "-m", "gonogo", *words, *target],
             cwd=self.folder,
             env=environment(self.folder, DOCKER_NETWORK="none", HOME=str(self.folder)),
@@ -89,6 +90,13 @@ class Launcher:
             stderr=subprocess.PIPE,
             text=True,
         )
+        self.started.append(process)
+        return process
+
+    def stop_all(self) -> None:
+        for process in self.started:
+            process.kill()
+            process.communicate()
 
     def __call__(self, *words: str, status: int = 0) -> tuple[str, str]:
         """Standard output and error of a command that must end with that status."""
@@ -99,6 +107,16 @@ class Launcher:
             process.kill()
         assert process.returncode == status, f"{words} ended with {process.returncode}\n{out}\n{err}"
         return out, err
+
+    def check(self, job: str) -> Finished:
+        """A run of the suite by `gonogo check`, whatever its verdict."""
+        process = self.start("check", job, "--report", "readiness.json")
+        try:
+            out, err = process.communicate(timeout=SECONDS)
+        finally:
+            process.kill()
+        report = self.folder / "readiness.json"
+        return Finished(process.returncode, out + err, json.loads(report.read_text()) if report.exists() else None)
 
     def record(self, launch_id: str) -> dict[str, Any]:
         return dict(json.loads((self.folder / "state" / "launches" / f"{launch_id}.json").read_text()))

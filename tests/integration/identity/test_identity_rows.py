@@ -9,7 +9,7 @@ from pathlib import Path
 
 import lanes
 import pytest
-from identity_runs import SUBMITTER, check, mounted, output, owned_folder
+from identity_runs import SUBMITTER, Launcher, check, mounted, output, owned_folder
 from services.dockerd import Dockerd
 from suite_runs import Finished
 
@@ -112,7 +112,7 @@ def evidence(done: Finished, row: str, name: str) -> str:
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [("ml", "not UID:GID"), ("0:0", "TAO_DOCKER_CONTAINER_USER is root"), ("root", "not UID:GID")],
+    [("ml", "not UID:GID"), ("0:0", "TAO_DOCKER_CONTAINER_USER is root")],
 )
 def test_older_variable_that_names_no_user(tmp_path: Path, docker_daemon: Dockerd, value: str, message: str) -> None:
     done = check(tmp_path, docker_daemon, run_as="4321:4321", variables={"TAO_DOCKER_CONTAINER_USER": value})
@@ -172,6 +172,12 @@ def test_retention_is_refused_where_it_would_delete_wrongly(
     done = check(tmp_path, docker_daemon, run_as="4321:4321", **off)
     assert done.verdict == "GO", done.output
     assert "ID-06" not in {row["id"] for row in done.report["rows"]}
+
+
+def test_retention_of_the_submitters_own(launcher: Launcher, folder: Path) -> None:
+    results = owned_folder(folder / "results", SUBMITTER)
+    done = launcher.check(launcher.job(command="true", outputs=[output(results)], automl={"algorithm": "bayesian"}))
+    done.fine("ID-06", "ID-07")
 
 
 @pytest.fixture

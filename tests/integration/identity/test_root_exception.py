@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import lanes
 import pytest
 from identity_runs import SUBMITTER, Launcher, output, owned_folder, owners
 from services.dockerd import Dockerd, missing_for_dockerd, wait_until
-from suite_runs import require_other_user
 
 WRITE = "mkdir /results/epoch; echo x >/results/epoch/model; ln -s /etc/passwd /results/link; echo up"
 
@@ -34,6 +32,7 @@ def is_given_back(results: Path) -> bool:
 
 def test_after_the_watched_end(launcher: Launcher, results: Path) -> None:
     job = root_job(launcher, results, f"id -u; {WRITE}; exit 3")
+    launcher.check(job).fine("ID-01", "ID-04", f"ID-05[{results}]", "ID-08")
     out, _ = launcher("launch", job, "--id", "ends", "--watch", status=5)
     assert out.splitlines()[-2:] == ["0", "up"], out
     assert "epoch/model" in owners(results)
@@ -81,10 +80,11 @@ def test_next_launch_waits_for_it(launcher: Launcher, results: Path) -> None:
     subprocess.run(["mount", "--bind", str(results), str(results)], check=True)
     try:
         subprocess.run(["mount", "-o", "remount,ro,bind", str(results)], check=True)
-        out, err = launcher("launch", other, "--id", "second", status=1)
+        _, err = launcher("launch", other, "--id", "second", status=1)
         assert "Read-only file system" in err
-        assert "ID-08" in out + err
-        assert "gonogo status first" in out + err
+        done = launcher.check(other)
+        done.broken("ID-08", "launch first has ended and still owes", remedy="gonogo status first")
+        assert done.causes == ["ID-08"]
         assert _containers(launcher) == ["tao-job-first"]
         out, _ = launcher("status", "first")
         assert "what it wrote still belongs to root" in out
@@ -110,12 +110,11 @@ def test_folders_that_are_not_the_jobs_own(launcher: Launcher, results: Path) ->
     inputs = [{"name": "set", "uri": str(results / "set"), "mount": "/set"}]
     owned_folder(results / "set", SUBMITTER)
     job = root_job(launcher, results, "true", inputs=inputs, mounts=["/usr/lib:/lib2"])
-    launcher("check", job, "--report", "no.json", status=1)
-    rows = {(row["id"], row["param"]): row for row in json.loads((launcher.folder / "no.json").read_text())["rows"]}
-    message = rows["ID-04", ""]["message"]
-    assert f"{results}/set lies in {results}, which root may write" in message
-    assert "/usr/lib is a folder of the host's own" in message
-    assert "Choose a folder of the job's own" in rows["ID-05", "/usr/lib"]["remedy"], "no command that breaks the host"
+    done = launcher.check(job)
+    row = done.broken("ID-04", f"{results}/set lies in {results}, which root may write", remedy="folders of its own")
+    assert "/usr/lib is a folder of the host's own" in row["message"]
+    # No command that would break the host.
+    done.broken("ID-05[/usr/lib]", "belong to root", remedy="Choose a folder of the job's own")
 
 
 @pytest.fixture
@@ -146,15 +145,14 @@ def daemon_that_gives_nothing_away() -> Iterator[Dockerd]:
 
 
 def test_refused_where_nothing_can_be_given_back(
-    tmp_path: Path, daemon_that_gives_nothing_away: Dockerd, results: Path
+    open_launcher: Callable[[Dockerd], Launcher], daemon_that_gives_nothing_away: Dockerd, results: Path
 ) -> None:
-    require_other_user()
-    daemon_that_gives_nothing_away.socket.chmod(0o666)
-    launcher = Launcher(tmp_path, daemon_that_gives_nothing_away, SUBMITTER)
+    launcher = open_launcher(daemon_that_gives_nothing_away)
     job = root_job(launcher, results, WRITE)
-    out, err = launcher("launch", job, "--id", "never", status=1)
-    assert "ID-04" in out + err
-    assert f"cannot be given to {SUBMITTER}:{SUBMITTER}" in out + err
+    launcher("launch", job, "--id", "never", status=1)
+    launcher.check(job).broken(
+        "ID-04", f"cannot be given to {SUBMITTER}:{SUBMITTER}: Operation not permitted", remedy="run_as: submitter"
+    )
     assert _containers(launcher) == []
     assert list(results.iterdir()) == []
 

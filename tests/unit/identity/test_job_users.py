@@ -159,7 +159,7 @@ def test_debt_that_cannot_be_understood_is_not_paid_by_guess(data: dict[str, obj
     [
         ("/data/results", ""),
         ("/results", ""),
-        ("/home/ml/results", ""),
+        ("/home/user/results", ""),
         ("/", "host's own"),
         ("/home", "host's own"),
         ("/tmp/", "host's own"),
