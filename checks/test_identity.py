@@ -9,7 +9,7 @@ from gonogo.fixtures.probes.path_facts import PathFacts
 from gonogo.fixtures.requirement import block, requirement
 from gonogo.jobs.model import Job
 from gonogo.jobs.uris import output_paths, writable_inputs
-from gonogo.platforms.docker.environment import user_name
+from gonogo.platforms.docker.environment import FOLDERS, user_name
 from gonogo.platforms.docker.identity import JobUser, wants_root
 from gonogo.platforms.docker.ownership import Owing, give_command, isolation_faults
 from gonogo.reports.plain import one_line
@@ -53,6 +53,7 @@ def test_folder_can_be_written_and_cleaned(param: str, path_facts: PathFacts, jo
 
 @requirement("ID-03")
 def test_home_and_caches_work(
+    job: Job,
     job_identity: JobUser,
     planned_home: PlannedHome,
     path_facts: PathFacts,
@@ -60,6 +61,8 @@ def test_home_and_caches_work(
     evidence: Notes,
 ) -> None:
     """User name, home and cache folders work inside a container, with the variables that the job will get."""
+    own = ", ".join(sorted({*FOLDERS, "USER", "LOGNAME"} & set(job.env)))
+    evidence(set_by_the_job=own or None)
     evidence(home=planned_home.shown, user=f"{user_name(job_identity)}, {job_identity.text}")
     if planned_home.folder is not None:
         written = path_facts.write(planned_home.folder)

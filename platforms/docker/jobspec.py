@@ -17,7 +17,7 @@ import gonogo
 from gonogo.jobs.model import Job
 from gonogo.platforms.contract import Submission
 from gonogo.platforms.docker.binds import Bind, job_binds
-from gonogo.platforms.docker.environment import Home, container_environment, home_for, identity_variables
+from gonogo.platforms.docker.environment import container_environment, home_for, identity_variables
 from gonogo.platforms.docker.gpu import BY_DEVICES, GpuRequest, GpuWay, gpu_request
 from gonogo.platforms.docker.identity import JobUser
 from gonogo.platforms.docker.labels import DIGEST, LAUNCH, VERSION, job_container_name, this_process
@@ -146,14 +146,6 @@ def prepared_files(spec: JobSpec) -> bytes:
             _add(tar, spec.home.lstrip("/"), None, 0o700, spec.user)
         if spec.submission.preflight:
             _add(tar, _PREFLIGHT.lstrip("/"), spec.submission.preflight, 0o644, JobUser(0, 0))
-    return data.getvalue()
-
-
-def own_home_files(home: Home, user: JobUser) -> bytes:
-    """The same home for a probe container."""
-    data = io.BytesIO()
-    with tarfile.open(fileobj=data, mode="w") as tar:
-        _add(tar, home.path.lstrip("/"), None, 0o700, user)
     return data.getvalue()
 
 

@@ -47,8 +47,10 @@ def test_output_of_roots_is_mended_by_its_remedy(tmp_path: Path, docker_daemon: 
 
 def test_owner_of_the_folder_may_write_it(tmp_path: Path, docker_daemon: Dockerd, folder: Path) -> None:
     results = owned_folder(folder / "results", 4321, 0o700)
-    done = check(tmp_path, docker_daemon, run_as="4321:4321", outputs=[output(results)])
+    env = {"HF_HOME": "/elsewhere"}  # the job's own affair: nothing is written there
+    done = check(tmp_path, docker_daemon, run_as="4321:4321", outputs=[output(results)], env=env)
     assert done.verdict == "GO", done.output
+    assert evidence(done, "ID-03", "set_by_the_job") == "HF_HOME"
     done.fine(f"ID-02[{results}]", f"ID-05[{results}]", "ID-01", "ID-03", "ID-08")
     assert done.row("ID-01")["found"] == "4321:4321"
 
