@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,7 +36,8 @@ def open_launcher(folder: Path) -> Iterator[Callable[[Dockerd], Launcher]]:
     yield make
     for one in made:
         one.stop_all()
-        one.daemon.socket.chmod(0o660)
+        with contextlib.suppress(FileNotFoundError):  # a test's own daemon has ended by now
+            one.daemon.socket.chmod(0o660)
 
 
 @pytest.fixture
