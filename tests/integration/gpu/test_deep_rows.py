@@ -26,11 +26,6 @@ def with_torch(host: GpuHost, bandwidth: str) -> str:
     return host.make_image(f"torch-{bandwidth}", CUDA_IMAGE, files={"usr/bin/python3": PYTHON % bandwidth})
 
 
-def test_not_asked_without_deep(gpu_host: GpuHost, tmp_path: Path) -> None:
-    done = check(gpu_host, tmp_path)
-    assert "GPU-10" not in {row["id"] for row in done.report["rows"]}
-
-
 def test_a_sum_that_is_fast_enough(gpu_host: GpuHost, tmp_path: Path) -> None:
     done = check(gpu_host, tmp_path, "--deep", image=with_torch(gpu_host, "180.5"))
     done.fine("GPU-10")
