@@ -214,7 +214,7 @@ _GPU_TROUBLES: tuple[tuple[str, type[Fault], str, str], ...] = (
         r"unsatisfied condition: ([^,]+)",
         Refused,
         "the image needs {}, which the host's driver does not offer",
-        "install a newer driver, or use an image built for an earlier CUDA",
+        "Install a newer driver, or use an image built for an earlier CUDA",
     ),
     (
         r"nvml error|driver not loaded|nvidia-container-cli: initialization error",
