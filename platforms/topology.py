@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 #: A pair whose traffic crosses the link between processors. Source: the legend of `nvidia-smi topo -m`.
 _ACROSS_PROCESSORS = "SYS"
-#: Bus bandwidth of a sum over all GPUs, in GB/s, below which something is wrong: PCIe 3.0 x16 gives about 10.
+#: Bus bandwidth of a sum over all GPUs, in GB/s, below which something is wrong. A guess, well under
+#: what PCIe 3.0 x16 should give; not measured.
 LEAST_BANDWIDTH = 4.0
 
 

@@ -10,5 +10,6 @@ from typing import Any
 
 @lru_cache
 def table(name: str) -> Any:
-    """The JSON table of that name in this folder; its `source` says where the figures come from."""
+    """The JSON table of that name in this folder; its `source` says where the figures come from, and which
+    were not checked."""
     return json.loads(Path(__file__).with_name(f"{name}.json").read_text(encoding="utf-8"))

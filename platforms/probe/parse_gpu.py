@@ -11,7 +11,7 @@ from gonogo.platforms.probe.questions import GpuQuestion
 
 _MIB = 1024 * 1024
 _CUDA = re.compile(r"CUDA(?: \w+)? Version\s*:\s*(\d+(?:\.\d+)*)")
-#: `[ 123.456] NVRM: Xid (PCI:0000:3b:00): 79, pid=…`, the time in seconds since boot. Source: NVIDIA's Xid catalogue.
+#: `[ 123.456] NVRM: Xid (PCI:0000:3b:00): 79, pid=…`, the time in seconds since boot. Not compared with a real log.
 _XID = re.compile(
     r"^(?:<\d+>)?(?:\[\s*(?P<when>\d+\.\d+)\])?.*NVRM: Xid \(PCI:(?P<bus>[0-9a-fA-F:.]+)\): (?P<code>\d+)"
 )

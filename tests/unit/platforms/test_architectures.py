@@ -1,4 +1,4 @@
-"""What an image's code runs on. Cases by the CUDA C++ Programming Guide's rules of compatibility."""
+"""What an image's code runs on, by the rules that platforms/architectures.py states."""
 
 from __future__ import annotations
 
