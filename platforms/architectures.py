@@ -1,6 +1,6 @@
 """GPU architectures: what an image was compiled for, and whether that runs on a device (IMG-05, GPU-11).
 
-Rules: those of the CUDA C++ Programming Guide on binary compatibility, PTX and feature sets, written from memory and not
+Rules: the CUDA C++ Programming Guide on binary compatibility, PTX and feature sets, written from memory and not
 tried on devices. A lower minor version is not taken as proof: IMG-05 asks for the exact one or PTX.
 """
 
