@@ -54,7 +54,11 @@ class Opened:
         if self.job.docker is None:
             return self
         docker = self.job.docker.model_copy(update={"auto_remove": False})
-        return replace(self, loaded=replace(self.loaded, job=self.job.model_copy(update={"docker": docker})))
+        return self.with_job(self.job.model_copy(update={"docker": docker}))
+
+    def with_job(self, job: Job) -> Opened:
+        """The same with what the launch itself has settled in the job; its digest stays that of the file."""
+        return replace(self, loaded=replace(self.loaded, job=job))
 
 
 def _with_auto_remove(loaded: LoadedJob, settings: Settings) -> LoadedJob:

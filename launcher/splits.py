@@ -6,7 +6,7 @@ splits that failed, were canceled, or never came to be.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gonogo.jobs.model import Job
 from gonogo.launcher.exits import Exit, Stop
@@ -65,7 +65,7 @@ def family(records: Records, launch_id: str) -> list[Record]:
 
 
 def _opened_for(opened: Opened, number: int) -> Opened:
-    return replace(opened, loaded=replace(opened.loaded, job=split_command(opened.job, number)))
+    return opened.with_job(split_command(opened.job, number))
 
 
 def _failed(record: Record | None) -> bool:

@@ -53,6 +53,7 @@ def launch(
     as_json: Annotated[bool, typer.Option("--json", help="The record on standard output.")] = False,
 ) -> int:
     """Launch the job if the suite says GO; exactly one job for one ID."""
+    from gonogo.launcher.devices import free_devices, with_devices
     from gonogo.launcher.opening import Asked, open_job
     from gonogo.launcher.records import Records, checked_id
     from gonogo.launcher.splits import splits_of
@@ -71,14 +72,16 @@ def launch(
     if keep:
         opened = opened.kept()
     launch_id = checked_id(launch_id_for(opened.job, id))
+    chosen = sets or []
+    if not dry_run and clearance is None and (devices := free_devices(opened.job, opened.platform)):
+        _say(f"GPUs {', '.join(devices)} are free and are taken by their IDs; others are in use")
+        opened, chosen = with_devices(opened, devices), [*chosen, f"docker.gpu_ids=[{', '.join(devices)}]"]
     records = Records(state_dir(os.environ), opened.redactor.text)
     splits = splits_of(opened, launch_id, records, replace_all=replace)
     if dry_run:
         return max(_dry_run(split.opened, split.launch_id) for split in splits)
     _say(f"launch {launch_id}")
-    options = pytest_options(
-        set=[*(sets or []), f"id={launch_id}"], report=report, policy=policy, waivers=waivers, **given
-    )
+    options = pytest_options(set=[*chosen, f"id={launch_id}"], report=report, policy=policy, waivers=waivers, **given)
 
     proven: list[dict[str, Any]] = []
 
