@@ -1,6 +1,6 @@
 """pytest's JUnit XML, completed: a failure's `type` becomes the row's state.
 
-See docs/exit-codes.md, 'States'.
+See README.md, 'The verdict'.
 """
 
 from __future__ import annotations

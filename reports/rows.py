@@ -1,6 +1,6 @@
 """The words of a report: a row, its state, its evidence, a probe's place in time.
 
-See docs/exit-codes.md, 'States'.
+See README.md, 'The verdict'.
 
 Everything here is plain data that survives JSON and the trip from an xdist worker to its controller.
 """

@@ -1,4 +1,4 @@
-"""Rows -> verdict, once and from the expected set, fail closed. See docs/exit-codes.md, 'States'.
+"""Rows -> verdict, once and from the expected set, fail closed. See README.md, 'The verdict'.
 
 Nothing here reads a clock, a file or the network: dates are passed in, so that a clearance can be judged again later.
 """

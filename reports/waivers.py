@@ -1,4 +1,4 @@
-"""Attestations and waivers applied to rows. See docs/exit-codes.md, 'States'.
+"""Attestations and waivers applied to rows. See README.md, 'The verdict'.
 
 An attestation covers an `unverified` row only: a proven failure beats it. A waiver covers a `failed` or `unverified`
 row through its `until` day. Neither covers an error of the harness, a blocked row or one that never ran.
