@@ -16,7 +16,6 @@ from gonogo.launcher.streams import ForReader, ReaderLeft
 
 if TYPE_CHECKING:
     from gonogo.launcher.records import Record, Records
-    from gonogo.platforms.contract import Platform
 
 LaunchID = Annotated[str, typer.Argument(metavar="LAUNCH", help="The launch's ID, as `gonogo jobs` shows it.")]
 AsJson = Annotated[bool, typer.Option("--json", help="The record as JSON on standard output.")]
@@ -32,12 +31,14 @@ def register(app: typer.Typer) -> None:
 
 def status(launch: LaunchID, as_json: AsJson = False) -> int:
     """Where the job stands, or each of its splits; exit code 1 where one is in Error."""
-    from gonogo.launcher.follow import status_of
+    from gonogo.launcher.follow import settled, status_of
 
     records, found = _family(launch)
-    for record, platform in found:
-        status_of(records, record, platform)
-    return _shown([record for record, _ in found], as_json=as_json)
+    for number, record in enumerate(found):
+        if record.phase != "refused":
+            found[number], platform = settled(records, record)
+            status_of(records, found[number], platform)
+    return _shown(found, as_json=as_json)
 
 
 def logs(
@@ -46,15 +47,15 @@ def logs(
     tail: Annotated[int | None, typer.Option(metavar="N", min=0, help="The last N lines only.")] = None,
 ) -> int:
     """The job's output, both streams, as it is; exit code 1 where the job is in Error."""
-    from gonogo.launcher.follow import copy_log, status_of
+    from gonogo.launcher.follow import copy_log, settled, status_of
     from gonogo.platforms.contract import JobState
     from gonogo.platforms.faults import Fault
 
     records, found = _family(launch)
     if len(found) > 1:
-        names = ", ".join(record.id for record, _ in found)
+        names = ", ".join(record.id for record in found)
         raise Stop(Exit.USAGE, f"launch {launch} has {len(found)} splits, each with a log of its own: {names}")
-    record, platform = found[0]
+    record, platform = settled(records, found[0])
     try:
         with contextlib.suppress(ReaderLeft):
             copy_log(platform, record.native_id or "", ForReader(), tail=tail, follow=follow)
@@ -75,20 +76,19 @@ def cancel(
 ) -> int:
     """Stop the job and prove that it stopped."""
     from gonogo.launcher.follow import cancel as cancel_job
+    from gonogo.launcher.follow import settled
 
     records, found = _family(launch)
-    for record, platform in found:
+    made = [settled(records, record) for record in found if record.phase != "refused" or len(found) == 1]
+    for record, platform in made:
         with records.lock(record.id, patience=30.0):
             cancel_job(records, record, platform, grace)
-    return _shown([record for record, _ in found], as_json=as_json)
+    return _shown([record for record, _ in made], as_json=as_json)
 
 
 def jobs(as_json: AsJson = False) -> None:
     """The launches known here, the newest first."""
-    from gonogo.launcher.records import Records
-    from gonogo.platforms.state import state_dir
-
-    records, faults = Records(state_dir(os.environ)).all()
+    records, faults = _records().all()
     for fault in faults:
         print(f"gonogo: {fault}", file=sys.stderr)
     if as_json:
@@ -110,16 +110,13 @@ def _records() -> Records:
     return Records(state_dir(os.environ), redactor_for(Job(), os.environ).text)
 
 
-def _family(launch: str) -> tuple[Records, list[tuple[Record, Platform]]]:
-    """The launch's job, or those of its splits, each with its platform open. Raises Stop(USAGE)."""
-    from gonogo.launcher.follow import known, settled
-    from gonogo.launcher.records import Records
+def _family(launch: str) -> tuple[Records, list[Record]]:
+    """The launch's record, or those of its splits. Raises Stop(USAGE)."""
+    from gonogo.launcher.follow import known
     from gonogo.launcher.splits import family
-    from gonogo.platforms.state import state_dir
 
-    records = Records(state_dir(os.environ))
-    found = family(records, launch) or [known(records, launch)]
-    return records, [settled(records, record) for record in found]
+    records = _records()
+    return records, family(records, launch) or [known(records, launch)]
 
 
 def _shown(records: list[Record], *, as_json: bool) -> int:

@@ -1,4 +1,4 @@
-"""A job on this node from the gate to its end, and what the exit codes say. Source: interface.md, 'Exit codes'."""
+"""A job on this node from the gate to its end, and what the exit codes say. See docs/exit-codes.md."""
 
 from __future__ import annotations
 
@@ -64,27 +64,19 @@ def test_no_go_submits_nothing(gonogo: Gonogo, tmp_path: Path) -> None:
     [
         (["launch", "JOB", "--platform=nope"], "unknown platform 'nope'"),
         (["launch", "JOB", "--id", "a b"], "launch ID 'a b'"),
-        (["launch", "JOB", "--id", "../etc"], "launch ID '../etc'"),
         (["launch", "JOB", "--id", "x" * 41], "at most 40"),
         (["launch", "JOB", "--set", "gpu=1"], "did you mean 'gpus'?"),
         (["launch", "/no/such/job.yaml"], "/no/such/job.yaml"),
-        (["launch"], "Missing argument"),
         (["launch", "JOB", "--no-such-option"], "No such option"),
         (["no-such-command"], "No such command"),
-        (["check", "JOB", "--platform="], "unknown platform ''"),
         (["check", "JOB", "--platform=../../etc"], "interactive, local-docker, remote-docker, brev, lepton, slurm"),
         (["check", "JOB", "--report", "x.pdf"], "the suffix must be one of .html, .json, .md"),
         (["check", "JOB", "--wait", "soon"], "--wait"),
         (["check", "JOB", "--deadline", "-1"], "--deadline"),
-        (["check", "/no/such/job.yaml"], "/no/such/job.yaml"),
-        (["conformance", "--platform=nope"], "unknown platform 'nope'"),
         (["status", "never"], "no launch never"),
-        (["logs", "never"], "no launch never"),
-        (["cancel", "never"], "no launch never"),
         (["status", "../../etc/passwd"], "launch ID"),
         (["logs", "never", "--tail", "-1"], "--tail"),
         (["explain", "NOPE-99"], "no row NOPE-99"),
-        (["list", "--platform", "nope"], "unknown platform 'nope'"),
         (["report", "JOB", "--to", "x.html"], "job.yaml"),
         (["init", "--file", "JOB"], "is there already"),
     ],
@@ -146,6 +138,8 @@ def test_refused_submission_ends_with_4_and_makes_nothing(gonogo: Gonogo, tmp_pa
     assert done.status == 4, done.said
     assert f"{work} does not exist" in done.err
     assert not list(gonogo.state.glob("interactive/*"))
+    status = gonogo("status", "refused")
+    assert (status.status, status.out[:14]) == (1, "refused Error:"), status.said
     work.mkdir()
     gonogo.ok("launch", job, "--id", "refused", "--watch")
 
