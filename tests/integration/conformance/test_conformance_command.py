@@ -6,12 +6,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import suite_runs
+from node_processes import end_jobs_below
 from services.dockerd import Dockerd
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(tmp_path: Path) -> Iterator[None]:
+    """An adapter whose `cancel` does nothing leaves its job running; and tests that fail may leave some."""
+    yield
+    end_jobs_below(tmp_path / "state")
 
 
 class Run(NamedTuple):
@@ -30,7 +39,7 @@ def conformance(folder: Path, *options: str, **variables: str) -> Run:
     done = subprocess.run(
         [sys.executable, "-m", "gonogo", "conformance", "--quiet", "--report", str(report), *options],
         cwd=folder,
-        env=suite_runs.environment(folder, **variables),
+        env=suite_runs.environment(folder, PYTHONDONTWRITEBYTECODE="", **variables),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jsonschema
 import suite_runs
+from node_processes import end_jobs_below
 from services.dockerd import Dockerd
 
 SECONDS = 120.0
+#: Some hundred processes: Python keeps its compiled files, which takes a third off each.
+COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 RECORD_SCHEMA = json.loads((suite_runs.ROOT / "launcher" / "launch.schema.json").read_text())
 
 
@@ -76,7 +77,7 @@ class Gonogo:
         process = subprocess.Popen(
             [sys.executable, "-m", "gonogo", *words, *options],
             cwd=self.folder,
-            env=suite_runs.environment(self.folder, **{**self.variables, **variables}),
+            env=suite_runs.environment(self.folder, **{**COMPILED, **self.variables, **variables}),
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
@@ -124,9 +125,8 @@ class Gonogo:
             if process.poll() is None:
                 process.kill()
             process.communicate()
-        folders = {self.state, *self.folder.glob("state*")}
-        for run in (one for folder in folders for one in folder.glob("interactive/*/launch.json")):
-            end_processes_marked(f"GONOGO_LAUNCH_TOKEN={json.loads(run.read_text())['token']}")
+        for state in {self.state, *self.folder.glob("state*")}:
+            end_jobs_below(state)
 
 
 def on_docker(folder: Path, daemon: Dockerd) -> Gonogo:
@@ -163,34 +163,3 @@ def said(process: subprocess.Popen[str], words: str) -> list[str]:
         if words in line:
             return lines
     raise AssertionError(f"{process.args} ended without saying {words!r}:\n{''.join(lines)}")
-
-
-def marked(marker: str) -> list[int]:
-    """PIDs of live processes that have that `NAME=value` in the environment they were started with."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and marker.encode() in _bytes_of(entry / "environ").split(b"\0"):
-            found.append(int(entry.name))
-    return found
-
-
-def end_processes_marked(marker: str) -> None:
-    for pid in marked(marker):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-
-
-def command_lines() -> Iterator[bytes]:
-    """The argument vectors of every live process but this one, as /proc shows them."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            yield _bytes_of(entry / "cmdline")
-
-
-def _bytes_of(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:  # gone meanwhile, or a kernel thread's
-        return b""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 
-from gonogo_command import Gonogo, marked, said, wait_until
+from gonogo_command import Gonogo, said, wait_until
+from node_processes import marked
 from services.dockerd import Dockerd
 
 
@@ -18,9 +20,9 @@ def test_cancel_of_a_stubborn_job(either: Gonogo) -> None:
     assert again.json == done.json
 
 
-def test_cancel_of_an_ended_job_keeps_its_end(either: Gonogo) -> None:
-    either("launch", either.job(command="exit 3"), "--id", "over", "--watch")
-    done = either("cancel", "over")
+def test_cancel_of_an_ended_job_keeps_its_end(gonogo: Gonogo) -> None:
+    gonogo("launch", gonogo.job(command="exit 3"), "--id", "over", "--watch")
+    done = gonogo("cancel", "over")
     assert done.status == 1, done.said
     assert done.out.startswith("over Error (")
     assert "exit code 3" in done.out
@@ -61,8 +63,6 @@ def test_cancel_of_a_pending_job(docker_gonogo: Gonogo, docker_daemon: Dockerd) 
 
 
 def test_paused_job_is_told_and_canceled(gonogo: Gonogo) -> None:
-    import os
-
     gonogo.ok("launch", gonogo.job(command="exec sleep 600", env={"FAMILY": "paused"}), "--id", "paused")
     gonogo.wait_for("paused", "Running")
     wait_until(lambda: len(marked("FAMILY=paused")) == 1, "the job's one process")

@@ -22,8 +22,7 @@ def asked_port() -> Iterator[socket.socket]:
         yield listener
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
-@pytest.mark.parametrize("command", ["check", "launch"])
+@pytest.mark.parametrize(("command", "number"), [("check", signal.SIGINT), ("launch", signal.SIGTERM)])
 def test_interrupted_while_the_suite_runs(
     gonogo: Gonogo, asked_port: socket.socket, command: str, number: signal.Signals
 ) -> None:
@@ -45,11 +44,10 @@ def test_interrupted_while_the_suite_runs(
         assert gonogo("status", "cut").status == 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
-def test_interrupted_before_the_submission(gonogo: Gonogo, tmp_path: Path, number: signal.Signals) -> None:
+def test_interrupted_before_the_submission(gonogo: Gonogo, tmp_path: Path) -> None:
     job = gonogo.job(command=f"echo run >>{tmp_path}/count")
     launcher = stopped_launcher(gonogo, STOP, "launch", job, "--id", "cut", STOP="before")
-    launcher.send_signal(number)
+    launcher.send_signal(signal.SIGINT)
     done = finish(launcher)
     assert done.status == 130, done.said
     assert "no job was made" in done.err
@@ -93,8 +91,6 @@ def with_closed_pipe(gonogo: Gonogo, *words: str, stderr_too: bool = False) -> t
 def test_nobody_reads_the_verdict(gonogo: Gonogo) -> None:
     bad = gonogo.job("bad.yaml", command="true", inputs=[{"name": "gone", "uri": "/no/such"}])
     assert with_closed_pipe(gonogo, "check", bad) == (1, "")
-    assert with_closed_pipe(gonogo, "check", bad, "--json")[0] == 1
-    assert with_closed_pipe(gonogo, "check", gonogo.job(command="true")) == (0, "")
     assert with_closed_pipe(gonogo, "list") == (0, "")
     assert with_closed_pipe(gonogo, "check", "/no/such.yaml", stderr_too=True)[0] == 2
 

@@ -7,7 +7,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from gonogo_command import Gonogo, command_lines
+from gonogo_command import Gonogo
+from node_processes import command_lines
 from services.dockerd import Dockerd
 
 CANARY = "hf_canary7c1d93e8b5f24a60"
@@ -48,8 +49,7 @@ def test_secret_reaches_the_job_only(either: Gonogo) -> None:
     said = ""
     with ArgumentVectors() as vectors:
         for words in (
-            ["check", job, "--json"],
-            ["check", job, "--report", "r.json", "--report", "r.html", "--report", "r.md"],
+            ["check", job, "--json", "--report", "r.json", "--report", "r.html", "--report", "r.md"],
             ["launch", job, "--dry-run"],
             ["launch", job, "--id", "secret", "--watch"],
             ["launch", job, "--id", "secret", "--json"],
