@@ -9,7 +9,7 @@ from gonogo.jobs.model import Job
 from gonogo.platforms.faults import Fault, Garbled, NotFound, Refused, TimedOut, ToolMissing, Unreachable
 from gonogo.platforms.probe.answers import Gpu, GpuAnswer
 
-#: What docker and brev ask for where neither job nor policy does (requirements.md, 'Stages').
+#: What docker and brev ask for where neither job nor policy does.
 DEFAULT_DRIVER, DEFAULT_CUDA, DEFAULT_TOOLKIT = ">=580", ">=13.0", ">=1.19.0"
 _WITH_DEFAULTS = frozenset({"local-docker", "remote-docker", "brev"})
 
