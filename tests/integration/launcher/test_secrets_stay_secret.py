@@ -34,7 +34,7 @@ class ArgumentVectors:
         self._thread.join()
 
     def _look(self) -> None:
-        while not self._stop.wait(0.01):
+        while not self._stop.wait(0.05):
             self.looks += 1
             self.seen |= {line for line in command_lines() if CANARY.encode() in line}
 
