@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gonogo.fixtures.outcomes import Notes
 from gonogo.fixtures.requirement import requirement
+from gonogo.platforms.faults import ToolMissing
 from gonogo.platforms.probe.answers import PortAnswer
 
 
@@ -24,4 +25,9 @@ def test_rendezvous_port_is_free(param: str, port_answers: dict[str, PortAnswer]
 @requirement("PORT-04")
 def test_published_port_is_free(param: str, port_answers: dict[str, PortAnswer], evidence: Notes) -> None:
     """The host port that the job publishes is free on the docker host."""
+    if param not in port_answers:
+        raise ToolMissing(
+            f"whether port {param} is free is not known: there is no question for UDP yet",
+            remedy=f"Look on the docker host with `ss -uln`, and attest the row for param {param}",
+        )
     _judge(port_answers[param], "ports.publish", evidence)

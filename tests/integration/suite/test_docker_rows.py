@@ -89,6 +89,11 @@ def test_port_that_cannot_be_is_refused_before_anything_is_asked(tmp_path: Path,
     assert docker_daemon.calls()[before:] == []
 
 
+def test_udp_port_that_nobody_can_ask_about_is_left_open(tmp_path: Path, docker_daemon: Dockerd) -> None:
+    done = preflight(tmp_path, docker_daemon, ports={"publish": ["5353:53/udp"]})
+    done.broken("PORT-04[5353/udp]", "no question for UDP", remedy="attest the row", state="unverified")
+
+
 def test_network_that_a_container_cannot_join(tmp_path: Path, own_docker_daemon: Dockerd) -> None:
     client = own_docker_daemon.client()
     client.swarm.init(advertise_addr="127.0.0.1", listen_addr="127.0.0.1:0")
