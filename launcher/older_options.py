@@ -37,6 +37,7 @@ class _Older:
     disk: dict[str, float] = field(default_factory=dict)
     gpu_ids: list[str] = field(default_factory=list)
     sms: list[str] = field(default_factory=list)
+    allowed: list[str] = field(default_factory=list)
 
 
 def translate(arguments: list[str], environment: Mapping[str, str] = os.environ) -> Translated:
@@ -85,6 +86,8 @@ def _finished(older: _Older) -> Translated:
         words.append(f"--set=docker.gpu_ids=[{', '.join(older.gpu_ids)}]")
     if older.sms:
         words.append(f"--set=image_sms=[{', '.join(older.sms)}]")
+    if older.allowed:
+        words.append(f"--set=requires.compute_capability=[{', '.join(older.allowed)}]")
     return Translated([*words, *older.words], older.notes)
 
 
@@ -177,6 +180,18 @@ def _add_sms(older: _Older, value: str) -> None:
     older.sms += [one.strip() for one in value.split(",") if one.strip()]
 
 
+def _add_allowed(older: _Older, value: str) -> None:
+    label, equals, sms = value.partition("=")
+    named = [one.strip() for one in sms.split(",") if one.strip()]
+    if not label.strip() or not equals or not named:
+        raise Stop(Exit.USAGE, f"--gpu-arch-allowlist {value!r}: write LABEL=SM[,SM]")
+    if older.allowed:
+        named = [one for one in older.allowed if one in named]  # every list must allow the device
+        if not named:
+            raise Stop(Exit.USAGE, "--gpu-arch-allowlist: no architecture is in every list")
+    older.allowed = named
+
+
 _FLAGS: Mapping[str, Callable[[_Older, str], None]] = {
     "--pull-smoke-image": _flag("--pull"),
     "--install-missing-tools": _without_effect("--install-missing-tools"),
@@ -201,7 +216,7 @@ _VALUED: Mapping[str, Callable[[_Older, str], None]] = {
     "--target-gpu-count": _asked_instead("the number of GPUs"),
     "--target-gpu-memory-gb": _asked_instead("the GPUs' memory"),
     "--gpu-arch": _asked_instead("the GPUs' architecture"),
-    "--gpu-arch-allowlist": _refused("--gpu-arch-allowlist", "a list of architectures per label"),
+    "--gpu-arch-allowlist": _add_allowed,
     "--gpu-min-total-memory-gb": _refused("--gpu-min-total-memory-gb", "a bound on the sum of GPU memory"),
     "--json-required-field": _refused("--json-required-field", "row S3-06"),
     "--json-sample-limit": _refused("--json-sample-limit", "row S3-06"),

@@ -57,6 +57,13 @@ def test_whole_command_line_of_a_docker_user() -> None:
     ]
 
 
+def test_allowed_architectures_are_those_of_every_list() -> None:
+    found = words("--gpu-arch-allowlist", "a=sm_80,sm_90", "--gpu-arch-allowlist", "b=sm_90,sm_100")
+    assert found == ["check", "--set=requires.compute_capability=[sm_90]"]
+    with pytest.raises(Stop, match="every list"):
+        words("--gpu-arch-allowlist", "a=sm_80", "--gpu-arch-allowlist", "b=sm_90")
+
+
 def test_path_without_label_is_its_own_label() -> None:
     assert words("--platform", "docker", "--path", "/data/x") == [
         "check",
@@ -81,6 +88,8 @@ def test_path_without_label_is_its_own_label() -> None:
         ["--effective-batch-limit", "train=64,8"],
         ["--gpu-min-total-memory-gb", "256"],
         ["--container-image"],
+        ["--gpu-arch-allowlist", "sm_90"],
+        ["--gpu-arch-allowlist", "a="],
     ],
     ids=" ".join,
 )
