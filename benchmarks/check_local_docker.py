@@ -31,8 +31,7 @@ class Bench:
     def __init__(self, daemon: Dockerd, folder: Path) -> None:
         self.folder = folder
         self._image = daemon.busybox
-        # The tests write no compiled files; a user's second run finds them.
-        self._variables = {"DOCKER_HOST": daemon.url, "PYTHONDONTWRITEBYTECODE": ""}
+        self._variables = {"DOCKER_HOST": daemon.url}
         self._report = folder / "report.json"
         (folder / "test_nothing.py").write_text("def test_nothing():\n    pass\n")
 

@@ -39,7 +39,7 @@ def conformance(folder: Path, *options: str, **variables: str) -> Run:
     done = subprocess.run(
         [sys.executable, "-m", "gonogo", "conformance", "--quiet", "--report", str(report), *options],
         cwd=folder,
-        env=suite_runs.environment(folder, PYTHONDONTWRITEBYTECODE="", **variables),
+        env=suite_runs.environment(folder, **variables),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -17,8 +17,6 @@ from node_processes import end_jobs_below
 from services.dockerd import Dockerd
 
 SECONDS = 120.0
-#: Some hundred processes: Python keeps its compiled files, which takes a third off each.
-COMPILED = {"PYTHONDONTWRITEBYTECODE": ""}
 RECORD_SCHEMA = json.loads((suite_runs.ROOT / "launcher" / "launch.schema.json").read_text())
 
 
@@ -77,7 +75,7 @@ class Gonogo:
         process = subprocess.Popen(
             [sys.executable, "-m", "gonogo", *words, *options],
             cwd=self.folder,
-            env=suite_runs.environment(self.folder, **{**COMPILED, **self.variables, **variables}),
+            env=suite_runs.environment(self.folder, **{**self.variables, **variables}),
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
