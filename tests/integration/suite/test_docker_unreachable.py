@@ -44,6 +44,35 @@ def test_socket_is_absent(tmp_path: Path) -> None:
     demand_one_cause(done, url)
 
 
+COUNT_PARSED = """
+import pathlib, sys
+
+parsed = []
+sys.addaudithook(lambda event, arguments: parsed.append(event) if event == "compile" else None)
+
+
+def pytest_unconfigure(config):
+    pathlib.Path({file!r}).write_text(str(len(parsed)))
+"""
+
+
+def test_rows_that_wait_cost_next_to_nothing(tmp_path: Path) -> None:
+    """pytest would parse every file of each row's traceback, to say what nobody is told."""
+    (tmp_path / "count_parsed.py").write_text(COUNT_PARSED.format(file=str(tmp_path / "parsed")))
+    parsed = []
+    for number in (3, 3, 100):  # the first run leaves the compiled files that the others find
+        paths = [tmp_path / f"input-{one}" for one in range(number)]
+        for path in paths:
+            path.touch()
+        inputs = [{"name": path.name, "uri": str(path)} for path in paths]
+        job = job_text(image="trainer:1", run_as="65534:65534", inputs=inputs)
+        url, options = f"unix://{tmp_path}/docker.sock", ("-p", "count_parsed")
+        done = run(tmp_path, *options, job=job, platform="local-docker", DOCKER_HOST=url, PYTHONPATH=str(tmp_path))
+        done.blocked(*(f"PATH-01[{path}]" for path in paths), by="DOCK-01")
+        parsed.append(int((tmp_path / "parsed").read_text()))
+    assert parsed[2] == parsed[1]
+
+
 def test_nothing_listens_on_the_socket(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as left_behind:
         left_behind.bind(str(tmp_path / "docker.sock"))
